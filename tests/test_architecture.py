@@ -25,7 +25,7 @@ LAYERS = [
     {"conformal", "references"},
     {"domain"},
     {"explain"},
-    {"model_files"},
+    {"model_files", "judged"},
     {"estimator"},
     {"torch_estimator", "audit"},
     {"windows", "subgraphs", "aligned", "baselines"},

@@ -22,21 +22,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import estimator_html_repr
 from typing_extensions import Self
 
-from isonn.conformal import Conformal, check_coverage
-from isonn.domain import Assessment, Domain
 from isonn.errors import InputError, IsoNNWarning, NotFittedError
 from isonn.graphs.convert import as_graphset, readable_rows, standardization_of
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import listed
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
+from isonn.judged import Judged
 from isonn.model_files import SAVED, TRAINED_ON, as_pairs, as_tuples, write_model
 from isonn.packing import mix64
 from isonn.params import check_sample_weight
 from isonn.targets import Classes, Labels, Numbers, Target, as_y
 
 
-class GraphEstimator(BaseEstimator):
+class GraphEstimator(Judged, BaseEstimator):
     """Base of all estimators; see the module docstring for the hooks.
 
     Attributes set by ``fit``:
@@ -58,8 +57,6 @@ class GraphEstimator(BaseEstimator):
     standardize_: str | None = None
     #: A salt and a salted hash of every training graph; None if unknown.
     _trained_on: NDArray[np.uint64] | None = None
-    #: The held-out scores behind intervals and sets; None if the model has none.
-    _conformal: Conformal | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to graphs ``X`` and targets ``y``.
@@ -84,91 +81,6 @@ class GraphEstimator(BaseEstimator):
         """
         answers = self._answers_of(X, on_error)
         return _or_nan(self.target_.decide(answers), np.asarray(np.isnan(answers).all(axis=1)))
-
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
-        """Return an interval for each number that contains the truth with probability ``coverage``.
-
-        Intervals are in the units of ``y`` and wider for graphs whose nearest training graphs were predicted badly. See
-        `isonn.conformal` for the method and what it assumes.
-
-        Args:
-            X: graphs.
-            coverage: between 0 and 1. With fewer than coverage / (1 - coverage) training graphs, or groups, intervals
-                are infinite, with a warning.
-
-        Returns:
-            ndarray of shape (g, 2), lowest and highest value; (g, t, 2) for several columns.
-
-        Example:
-            >>> graphs = isonn.load("MUTAG")
-            >>> reg = isonn.SubgraphRegressor(head="linear", random_state=0).fit(graphs[:150], graphs.sizes[:150] * 1.0)
-            >>> low, high = reg.predict_interval(graphs[150:]).T
-            >>> bool((low <= high).all())
-            True
-        """
-        conformal, coverage = self._require_conformal(True), check_coverage(coverage)
-        if isinstance(X, GraphStream):
-            return np.concatenate([self.predict_interval(chunk, coverage) for chunk in X])
-        outputs, signals, _ = self._judge(self._checked(X))
-        return _interval(self.target_, conformal, outputs, signals, coverage)
-
-    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
-        """Return a set of classes for each graph that contains the true one with probability ``coverage``.
-
-        This holds for each class by itself, however rare. A set of several classes says that the model cannot decide,
-        an empty one that the graph is typical of no class.
-
-        Args:
-            X: graphs.
-            coverage: between 0 and 1. A class with fewer than coverage / (1 - coverage) training graphs, or groups, is
-                in every set, with a warning.
-
-        Returns:
-            ndarray of booleans: (g, classes); for several labels (g, labels, 2), whether the set holds absence and
-            presence.
-
-        Example:
-            >>> graphs = isonn.load("MUTAG")
-            >>> clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(graphs[:150])
-            >>> clf.predict_set(graphs[150:]).shape
-            (38, 2)
-        """
-        conformal, coverage = self._require_conformal(False), check_coverage(coverage)
-        return conformal.sets(self._all_answers(X), coverage, self.target_, self.label_names_.get("target"))
-
-    def assess(self, X: Any, coverage: float = 0.9) -> Assessment:
-        """Predict graphs with intervals or sets and their domain in one pass, as far as the model has them.
-
-        Args:
-            X: graphs.
-            coverage: of intervals and sets.
-
-        Example:
-            >>> graphs = isonn.load("MUTAG")
-            >>> clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(graphs[:150])
-            >>> assessment = clf.assess(graphs[150:])
-            >>> assessment.answers.shape, assessment.sets.shape, len(assessment.domain)
-            ((38, 2), (38, 2), 38)
-        """
-        self._require_fit()
-        coverage = check_coverage(coverage)
-        graphs = self._checked(X)
-        if self._conformal is None:
-            return Assessment(self._all_answers(graphs), coverage)
-        outputs, signals, domain = self._judge(graphs)
-        answers = self.target_.link(outputs)
-        if self.target_.numeric:
-            interval = _interval(self.target_, self._conformal, outputs, signals, coverage)
-            return Assessment(answers, coverage, interval, None, domain)
-        sets = self._conformal.sets(answers, coverage, self.target_, self.label_names_.get("target"))
-        return Assessment(answers, coverage, None, sets, domain)
-
-    def domain(self, X: Any) -> Domain:
-        """Return whether the model knows such graphs; subgraph models do, others raise `InputError`."""
-        raise InputError(
-            f"domain needs a Subgraph model, whose pieces tell which graphs it knows, and this is a "
-            f"{type(self).__name__}; predict_interval and predict_set of Aligned models say how sure a prediction is"
-        )
 
     def save(self, path: str | Path) -> None:
         """Save the model to a new folder, for `isonn.load_model`."""
@@ -254,25 +166,6 @@ class GraphEstimator(BaseEstimator):
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         raise TypeError(f"{type(self).__name__} does not implement _answers")
-
-    def _judge(self, graphs: GraphSet) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, Domain | None]:
-        """Return outputs, shape (g, outputs), signals of difficulty for `Conformal.interval`, and the domain."""
-        raise TypeError(f"{type(self).__name__} does not implement _judge")
-
-    def _require_conformal(self, numeric: bool) -> Conformal:
-        """Return the held-out scores; raise `InputError` if there are none, or for the other kind of target."""
-        self._require_fit()
-        name, wanted = type(self).__name__, "predict_interval" if numeric else "predict_set"
-        if self.target_.numeric != numeric:
-            kind, other = ("classes", "predict_set") if numeric else ("numbers", "predict_interval")
-            raise InputError(f"{wanted} is not for a model of {kind}; use {other}")
-        if self._conformal is None:
-            raise InputError(f"this {name} has no held-out errors, which {wanted} needs; {self._no_errors()}")
-        return self._conformal
-
-    def _no_errors(self) -> str:
-        """Return what to do to get held-out errors."""
-        return "use a Subgraph or an Aligned model"
 
     @classmethod
     def _params_from_json(cls, stored: dict[str, Any]) -> dict[str, Any]:
@@ -486,18 +379,6 @@ def _or_nan(predicted: NDArray[Any], unknown: NDArray[np.bool_]) -> NDArray[Any]
     predicted = predicted.astype(np.float64 if predicted.dtype.kind in "biuf" else object)
     predicted[unknown] = np.nan
     return predicted
-
-
-def _interval(
-    target: Target,
-    conformal: Conformal,
-    outputs: NDArray[np.float64],
-    signals: NDArray[np.float64] | None,
-    coverage: float,
-) -> NDArray[np.float64]:
-    """Return intervals of shape (g, 2), or (g, t, 2) for several columns."""
-    interval = conformal.interval(outputs, coverage, target, signals)
-    return interval[:, 0] if getattr(target, "single", False) else interval
 
 
 def _room(size: Any, largest: int) -> int:

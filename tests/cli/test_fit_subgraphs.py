@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ def measured(tmp_path_factory, mutag):
 def test_numbers_are_fitted_and_predicted_with_a_regressor(option, measured, tmp_path):
     result = run("fit", measured, "--out", tmp_path / "m", "--max-nodes", 2, *option)
     assert result.returncode == 0, result.stderr
-    assert "held out: r 1.000, MAE 0.0" in result.stdout
+    assert re.search(r"held out: r (0\.999|1\.000), MAE 0\.0", result.stdout)  # the class is noise of 0.1
     graphs = isonn.load(measured)
     expected = isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(graphs)
     predicted = run("predict", tmp_path / "m", measured)

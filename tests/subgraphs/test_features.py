@@ -1,4 +1,4 @@
-"""Features: the equation of the docstring, from memory and from chunks, and the size terms."""
+"""Features: the equation of the docstring, from memory and from chunks, and the terms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import isonn
 from isonn.subgraphs.count import count_in_threads
 from isonn.subgraphs.features import SumFeatures
 from isonn.subgraphs.table import join_tables
-from isonn.subgraphs.terms import LARGEST_DEVIATION, SIZE_WEIGHT, NumberTerms, SizeTerms, size_counts, term_table
+from isonn.subgraphs.terms import LARGEST_DEVIATION, TERM_WEIGHT, NumberTerms, graph_terms, size_counts, term_table
 from isonn.subgraphs.vocabulary import Vocabulary
 
 EVERY = np.ones(PLANTED, dtype=bool)
@@ -30,7 +30,7 @@ def table_of(graphs, *cuts):
     return vectorizer, join_tables([count_in_threads(chunk)[0] for chunk in coded])
 
 
-@pytest.mark.parametrize("transform", ["norm", "log", "count"])
+@pytest.mark.parametrize("transform", ["log", "count"])
 def test_features_are_those_of_the_docstring(graphs, transform):
     vectorizer, table = table_of(graphs)
     sizes = term_table(graphs, "graphs")
@@ -41,22 +41,18 @@ def test_features_are_those_of_the_docstring(graphs, transform):
         inside = table.block == number
         counts, often = table.counts.toarray().astype(float)[:, inside], table.support[inside] >= 2
         values = counts if transform == "count" else np.log1p(counts)
-        norms = np.linalg.norm(values, axis=1, keepdims=True)
-        norms = np.where(norms > 0, norms, 1)  # a graph without any piece of this size
-        divisor = norms if transform == "norm" else np.sqrt((norms**2).mean())
+        divisor = np.sqrt((values**2).sum(axis=1).mean())
         if transform == "count":  # each column by itself
-            divisor = np.sqrt((counts**2).mean(axis=0)) * often.sum()
-        # small pieces weigh more with norms: 1 / size^2
-        weight = vocabulary.blocks[number].size ** -2.0 / (1 + 1 / 4 + 1 / 9) if transform == "norm" else 1 / 3
-        expected.append((values / divisor)[:, often] * np.sqrt(weight / (2 + SIZE_WEIGHT)))
-    expected.append(SizeTerms.learn(sizes, 2).features(sizes))
+            divisor = np.sqrt((counts**2).mean(axis=0))[often] * often.sum()
+        weight = 1 / vocabulary.blocks[number].size / (1 + 1 / 2 + 1 / 3)  # small pieces weigh more
+        expected.append(values[:, often] / divisor * np.sqrt(weight / (2 + TERM_WEIGHT)))
     found = features.of(counted, sizes)
     assert found.shape == (PLANTED, features.columns)
-    np.testing.assert_allclose(found.toarray(), np.hstack(expected), rtol=1e-10)
+    np.testing.assert_allclose(found.toarray(), np.hstack(expected), rtol=1e-6)  # squares are rounded
     np.testing.assert_allclose(features.of(vectorizer.count(graphs[3:5]), sizes[3:5]).toarray(), found[3:5].toarray())
 
 
-@pytest.mark.parametrize("transform", ["norm", "log", "count"])
+@pytest.mark.parametrize("transform", ["log", "count"])
 @pytest.mark.parametrize("double", [10, 1_000_000])
 def test_features_from_chunks_are_those_from_memory(graphs, transform, double, monkeypatch):
     monkeypatch.setattr("isonn.subgraphs.table.DOUBLE_ENTRIES", double)
@@ -69,21 +65,20 @@ def test_features_from_chunks_are_those_from_memory(graphs, transform, double, m
     np.testing.assert_allclose(found[0].toarray(), found[1].toarray(), rtol=1e-6)
 
 
-def test_each_view_and_the_size_have_their_weight(graphs):
+def test_each_view_has_its_weight(graphs):
     _, table = table_of(graphs)
     vocabulary, counted = Vocabulary.learn(table, 1, EVERY)  # all pieces are templates
     sizes = term_table(graphs, "graphs")
     squares = SumFeatures.learn(vocabulary, counted, sizes, EVERY).of(counted, sizes).power(2)
-    first = len(vocabulary)
     halfway = next(block.first for block in vocabulary.blocks if block.view == 1)
-    shares = [squares[:, a:b].sum(axis=1).mean() for a, b in ((0, halfway), (halfway, first), (first, None))]
-    np.testing.assert_allclose(shares, np.array([1, 1, SIZE_WEIGHT]) / (2 + SIZE_WEIGHT), rtol=0.05)
+    shares = [squares[:, a:b].sum(axis=1).mean() for a, b in ((0, halfway), (halfway, None))]
+    np.testing.assert_allclose(shares, 1 / (2 + TERM_WEIGHT), rtol=1e-6)
 
 
 def test_standardised_features_have_equal_deviations(graphs):
     _, table = table_of(graphs)
     vocabulary, counted = Vocabulary.learn(table, 3, EVERY)
-    plain = SumFeatures(vocabulary, np.ones(len(vocabulary)), "log", SizeTerms.empty(), NumberTerms.empty())
+    plain = SumFeatures(vocabulary, np.ones(len(vocabulary)), "log", None)
     sizes = term_table(graphs, "graphs")
     features, found = plain.standardised(plain.of(counted, sizes))
     np.testing.assert_allclose(features.of(counted, sizes).toarray(), found.toarray(), rtol=1e-12)
@@ -91,28 +86,20 @@ def test_standardised_features_have_equal_deviations(graphs):
     np.testing.assert_allclose(deviation[deviation > 1e-6], 1 / np.sqrt(len(vocabulary)), rtol=1e-6)
 
 
-def test_size_counts_are_nodes_edges_cycles_and_degrees():
+def test_size_counts_are_nodes_edges_degrees_and_cycles():
     graphs = [networkx.cycle_graph(5), networkx.star_graph(12), networkx.complete_graph(4), networkx.empty_graph(2)]
     found = size_counts(isonn.as_graphset(graphs))
     for graph, row in zip(graphs, found.tolist(), strict=True):
         nodes, edges = len(graph), graph.number_of_edges()
         degrees = np.bincount([min(degree, 9) for _, degree in graph.degree], minlength=10)
-        assert row == [nodes, edges, max(edges - nodes + 1, 0), *degrees.tolist()]
+        assert row == [nodes, edges, *degrees.tolist(), max(edges - nodes + 1, 0)]
 
 
-def test_size_terms_are_standardised_logarithms_and_steps(graphs):
-    counts = size_counts(graphs)
-    terms = SizeTerms.learn(counts, 2)
-    found = terms.features(counts) / terms.scale
-    logs = np.log1p(counts.astype(float))
-    deviation = logs.std(axis=0)
-    np.testing.assert_allclose(found[:, :13], (logs - logs.mean(axis=0)) / np.where(deviation > 0, deviation, 1))
-    steps = found[:, 13:]
-    np.testing.assert_allclose(steps.mean(axis=0), 0, atol=1e-12)
-    assert all(len(set(np.round(column, 9))) <= 2 for column in steps.T)
-    again = SizeTerms.restore(terms.tensors())
-    np.testing.assert_array_equal(again.features(counts), terms.features(counts))
-    assert SizeTerms.empty().features(counts).shape == (PLANTED, 0)
+def test_nodes_sum_to_the_size_terms_but_cycles(graphs):
+    for i in range(3):
+        terms = graph_terms(graphs[i : i + 1], "graphs")
+        np.testing.assert_array_equal(terms.per_node.sum(axis=1), terms.values[terms.places])
+        assert [terms.names[place] for place in set(range(13)) - set(terms.places.tolist())] == ["cycles"]
 
 
 def test_further_terms_are_standardised_clipped_and_unknown_values_are_the_mean():
@@ -125,11 +112,10 @@ def test_further_terms_are_standardised_clipped_and_unknown_values_are_the_mean(
     found = terms.features(table) / terms.scale
     expected = (further - np.nanmean(further, axis=0)) / np.array([*np.nanstd(further[:, :2], axis=0), 1])
     np.testing.assert_allclose(found, np.nan_to_num(expected), atol=1e-9)
-    assert (terms.features(table) ** 2).sum(axis=1).mean() == pytest.approx(SIZE_WEIGHT / (2 + SIZE_WEIGHT))
+    assert (terms.features(table) ** 2).sum(axis=1).mean() == pytest.approx(TERM_WEIGHT / (2 + TERM_WEIGHT))
     np.testing.assert_array_equal(terms.features(np.nan_to_num(table) + 1e6) / terms.scale, LARGEST_DEVIATION)
     assert terms.filled(table)[7, 14] == pytest.approx(np.nanmean(further[:, 1]))
     np.testing.assert_array_equal(NumberTerms.restore(terms.tensors()).features(table), terms.features(table))
-    assert NumberTerms.empty().features(table).shape == (40, 0)
 
 
 def test_repeats_of_graphs_change_no_scale(graphs):
@@ -141,4 +127,3 @@ def test_repeats_of_graphs_change_no_scale(graphs):
         vocabulary, counted = Vocabulary.learn(table, 2, distinct)
         found.append(SumFeatures.learn(vocabulary, counted, term_table(some, "graphs"), distinct, "log"))
     np.testing.assert_allclose(found[1].scales, found[0].scales, rtol=1e-12)
-    np.testing.assert_allclose(found[1].size.mean, found[0].size.mean, rtol=1e-12)

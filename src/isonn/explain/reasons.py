@@ -44,7 +44,7 @@ class Reason:
         >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
         >>> reason = clf.explain(graphs[0]).reasons[0]
         >>> reason.text, reason.agrees
-        ('O=N\u2013O', True)
+        ('10 linked C with 2 rings', True)
     """
 
     unit: Unit

@@ -46,6 +46,14 @@ class SubgraphEstimator(GraphEstimator):
 
     seed_: int
     held_out_score_: Scores | None
+    held_out_by_target_: dict[Any, Scores]
+    vectorizer_: SubgraphVectorizer
+    head_: Head
+    kind_: str
+    max_nodes_: int
+    sampled_: dict[int, float]
+    weights_: dict[Any, Any]
+    calibration_: dict[Any, float]
     _model: SubgraphModel
     _marks: ClassMarks
     _held_out_columns: list[Scores]
@@ -99,13 +107,13 @@ class SubgraphEstimator(GraphEstimator):
         cluster = graphs.workers if callable(graphs.workers) else None
         with vectorizer.table(graphs, survey) as table, trained_by(cluster):
             training = training.tell_apart(table, vectorizer.sampled_, groups)
-            self._model, training, inputs = fit_model(vectorizer, table, training, self.head, self.n_templates)
+            model, training, inputs = fit_model(vectorizer, table, training, self.head, self.n_templates)
         training.warn_of_repeats(inputs)
-        self.target_, head = training.target, self.head_
+        self.target_, head = training.target, model.head
         # a short list is chosen on all graphs, so its held-out errors would be too small
         held_out = head.held_out if self.n_templates is None else None
-        self.held_out_score_, self._held_out_columns = training.scores(held_out)
-        self._calibration = None if self.target_.numeric else getattr(head, "calibration", None)
+        self.held_out_score_, columns = training.scores(held_out)
+        self._publish(model, columns, None if self.target_.numeric else getattr(head, "calibration", None))
         linear = getattr(head, "linear", head)
         if not isinstance(linear, LinearHead):
             linear = training.fit_linear(inputs)
@@ -127,7 +135,8 @@ class SubgraphEstimator(GraphEstimator):
 
     def count(self, X: Any) -> csr_array:
         """Return how often each graph contains each template, sparse, shape (g, templates)."""
-        return self.vectorizer_.transform(self._checked(X))
+        graphs = self._checked(X)
+        return self.vectorizer_.transform(graphs)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return a unique name for each column of `transform`: what its template requires, then the size terms."""
@@ -183,7 +192,7 @@ class SubgraphEstimator(GraphEstimator):
             >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
             >>> best = clf.suggest(graphs[0], goal=-1)[0]
             >>> best.edits
-            ('relabel node 14 as C',)
+            ('delete node 8',)
         """
         self._require_fit()
         return suggest(self, X, goal, label=label, steps=steps, top=top)
@@ -215,70 +224,29 @@ class SubgraphEstimator(GraphEstimator):
         )
 
     @property
-    def vectorizer_(self) -> SubgraphVectorizer:
-        """The fitted vectorizer."""
-        self._require_fit()
-        return self._model.vectorizer
-
-    @property
-    def head_(self) -> Head:
-        """The fitted head."""
-        return self._model.head
-
-    @property
-    def kind_(self) -> str:
-        """The kind of the training graphs, such as "molecules"."""
-        return self._model.kind
-
-    @property
     def templates_(self) -> Sequence[Template]:
         """The templates, in feature order."""
         return self.vectorizer_.templates_
 
     @property
-    def weights_(self) -> dict[Any, Any]:
-        """The weights of sums and logic, ``{"linear": 0.6, "trees": 0.4}``; by label or column if there are several.
-
-        Beyond 200,000 distinct graphs the trees are trained on a sample of them (``head_.trees.graphs`` graphs).
-        """
-        self._require_fit()
-        weights = self.head_.weights
-        if self.target_.exclusive or len(weights) == 1:
-            return weights[0]
-        names = self.label_names_.get("target", {})
-        return {names.get(i, i): weight for i, weight in enumerate(weights)}
-
-    @property
-    def calibration_(self) -> dict[Any, float]:
-        """The expected calibration error of each class or label, from held-out probabilities; {} for numbers."""
-        self._require_fit()
-        errors = self._calibration
-        if errors is None or self.target_.numeric:
-            return {}
-        names = self.label_names_.get("class" if self.target_.exclusive else "target", {})
-        return {names.get(c, c): float(e) for c, e in zip(self.target_.classes.tolist(), errors, strict=True)}
-
-    @property
-    def held_out_by_target_(self) -> dict[Any, Scores]:
-        """The scores of each of several labels or numbers, by name (or column number): AUROC and counts, or errors."""
-        self._require_fit()
-        names = self.label_names_.get("target", {})
-        return {names.get(i, i): scores for i, scores in enumerate(self._held_out_columns)}
-
-    @property
-    def max_nodes_(self) -> int:
-        """Nodes of the largest templates."""
-        return max(block.size for block in self.vectorizer_.vocabulary_.blocks)
-
-    @property
-    def sampled_(self) -> dict[int, float]:
-        """The training graphs whose subgraphs were sampled, with the share sampled."""
-        return self.vectorizer_.sampled_
-
-    @property
     def reasons_(self) -> dict[Any, list[ClassReason]]:
         """The pieces that mark each class in the training graphs, by class, strongest first."""
         return self._marks.reasons(self.templates_, self.target_)
+
+    def _publish(self, model: SubgraphModel, columns: list[Scores], calibration: NDArray[np.float64] | None) -> None:
+        """Set what `fit` and loading have learned, by the names that users read."""
+        self._model, self._held_out_columns, self._calibration = model, columns, calibration
+        self.vectorizer_, self.head_, self.kind_ = model.vectorizer, model.head, model.kind
+        self.max_nodes_ = max(block.size for block in model.vectorizer.vocabulary_.blocks)
+        self.sampled_ = model.vectorizer.sampled_
+        targets, classes = (self.label_names_.get(kind, {}) for kind in ("target", "class"))
+        weights = model.head.weights
+        one = self.target_.exclusive or len(weights) == 1
+        self.weights_ = weights[0] if one else {targets.get(i, i): weight for i, weight in enumerate(weights)}
+        self.held_out_by_target_ = {targets.get(i, i): scores for i, scores in enumerate(columns)}
+        names = classes if self.target_.exclusive else targets
+        errors = [] if calibration is None else zip(self.target_.classes.tolist(), calibration.tolist(), strict=True)
+        self.calibration_ = {names.get(c, c): error for c, error in errors}
 
     def _check_params(self) -> None:
         check_plain(self.get_params(deep=False))
@@ -375,13 +343,13 @@ class SubgraphEstimator(GraphEstimator):
         vectorizer = self._vectorizer()
         vectorizer.seed_ = self.seed_
         vectorizer.label_names_ = {kind: self.label_names_[kind] for kind in ("node", "edge")}
-        self._model = SubgraphModel.restore(details, tensors, vectorizer, self.target_.outputs)
+        model = SubgraphModel.restore(details, tensors, vectorizer, self.target_.outputs)
         self._marks = ClassMarks.restore(details, below("marks", tensors))
         self.held_out_score_ = details["held_out_score"]
-        self._held_out_columns = [dict(scores) for scores in details["held_out_columns"]]
-        self._calibration = np.array(details["calibration"], dtype=np.float64) if details["calibration"] else None
-        if self._calibration is not None and self._calibration.shape != self.target_.classes.shape:
+        calibration = np.array(details["calibration"], dtype=np.float64) if details["calibration"] else None
+        if calibration is not None and calibration.shape != self.target_.classes.shape:
             raise ValueError("each class has one calibration error")
+        self._publish(model, [dict(scores) for scores in details["held_out_columns"]], calibration)
         if trust := below("trust", tensors):
             terms = sum(len(group.names) for group in terms_of(self.kind_))
             columns = self._model.features.columns
@@ -424,11 +392,13 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         vectorizer_: the fitted `SubgraphVectorizer`.
         head_: the fitted head.
         max_nodes_: nodes of the largest templates.
-        weights_: the weights of sums and logic.
-        calibration_: the expected calibration error of each class.
+        weights_: the weights of sums and logic, ``{"linear": 0.6, "trees": 0.4}``; by label or column if there are
+            several. Beyond 200,000 distinct graphs the trees are trained on a sample (``head_.trees.graphs`` graphs).
+        calibration_: the expected calibration error of each class or label, from held-out probabilities.
         held_out_score_: metrics of predictions for the training graphs by models that saw neither the graph nor an
             equal one nor its group; None for a short list.
-        held_out_by_target_: the same for each of several labels.
+        held_out_by_target_: the scores of each of several labels, by name or column: AUROC and counts, or errors.
+        kind_: the kind of the training graphs, such as "molecules".
         sampled_: training graphs whose subgraphs were sampled, with the share sampled.
 
     Example:
@@ -507,8 +477,8 @@ class SubgraphRegressor(SubgraphEstimator, GraphRegressor):
     """Predict numbers from the connected subgraphs of a graph, and show each one's effect in the units of ``y``.
 
     This is the model of `SubgraphClassifier` for numbers, one per graph or one column per measurement, with NaN for
-    missing values. Held-out data decide whether positive numbers are learned as logarithms, and whether counts enter as
-    they are, as logarithms, or divided by their norm, so that large graphs do not count more than small ones.
+    missing values. Held-out data decide whether positive numbers are learned as logarithms, and whether sums read
+    counts or their logarithms.
 
     Args:
         max_nodes: nodes of the largest templates, 1 to 6. "auto" takes up to six if the graphs have few enough

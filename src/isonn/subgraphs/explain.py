@@ -15,7 +15,7 @@ from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
 from isonn.heads import Head, Inputs
 from isonn.packing import Floats, IntArray
-from isonn.subgraphs.features import COUNT, NORM, SumFeatures
+from isonn.subgraphs.features import COUNT, SumFeatures
 from isonn.subgraphs.terms import GraphTerms
 from isonn.subgraphs.vocabulary import Listed
 from isonn.targets import Target
@@ -24,16 +24,9 @@ from isonn.targets import Target
 class SubgraphMatches(MatchedGraph):
     r"""The matches of a subgraph model in one graph: every subgraph that is a template, with its contribution.
 
-    A head splits its output into a sum over columns: templates and terms, each compared with a reference that has no
-    pieces. The contribution of a template is shared equally among its occurrences. For sums of normed features, one
-    occurrence of piece t of a block (a view and a size) contributes
-
-    .. math:: \frac{w_t u_t - s u_t^2}{n_t} + \frac{s}{N}, \qquad u_t = x_t / a, \quad s = \sum_t w_t u_t
-
-    with :math:`n_t` its occurrences, N all occurrences of the block and :math:`w_t` the weight times the block's scale.
-    The second and third terms account for the norm: with more of t the other pieces count less. They cancel over a
-    block, so the contributions of all occurrences sum exactly to the block's score. Pieces that are not templates
-    affect only the norm.
+    A head splits its output into a sum over columns, templates and terms, each compared with an empty graph. The
+    contribution of a template is shared equally among its occurrences, that of a term that is a sum over nodes among
+    these nodes.
 
     Args:
         graph: the graph.
@@ -62,11 +55,11 @@ class SubgraphMatches(MatchedGraph):
         self._features, self._head, self._terms = features, head, terms
         self._piece, self._weights = listed.piece, listed.weights
         self._counts = np.bincount(listed.piece, listed.weights, minlength=len(listed.rows)).astype(np.float64)
-        self._blocks, columns = listed.block, listed.columns
+        columns = listed.columns
         self._held = np.flatnonzero(columns >= 0)  # the pieces that are templates, in the order of their columns
         self._columns = columns[self._held]
         self._term_features = features.term_features(terms.values[None])
-        self._filled = features.further.filled(terms.values[None])
+        self._term_counts = features.term_counts(terms.values[None])
         # a match is an occurrence of a piece that is a template
         region = np.flatnonzero(columns[listed.piece] >= 0)
         self.occurrences = Occurrences(listed.nodes, None, region, columns[listed.piece[region]], np.zeros(len(region)))
@@ -81,7 +74,7 @@ class SubgraphMatches(MatchedGraph):
         return np.asarray(self._outputs(self._counts[None])[0])
 
     def base(self, column: int) -> float:
-        """Return the score of the reference: no pieces, and the size of a mean training graph."""
+        """Return the score of an empty graph."""
         return self._split_of(column).base
 
     def logits_without(self, rows: IntArray) -> Logits:
@@ -165,56 +158,32 @@ class SubgraphMatches(MatchedGraph):
         present = np.zeros(p, dtype=bool)
         present[self._columns] = True
         absent = np.flatnonzero(~present & (by_count[:p] != 0))
-        pieces = self._spread_norm(by_feature[self._columns])
-        pieces[self._held] += by_count[self._columns]
-        return _Split(base, pieces, (absent, by_count[absent]), terms)
-
-    def _spread_norm(self, worth: Floats) -> Floats:
-        """Return the contribution of each distinct piece, given that of the features of templates."""
         pieces = np.zeros(len(self._counts))
-        pieces[self._held] = worth
-        if self._features.transform != NORM:
-            return pieces
-        number = len(self._features.vocabulary.blocks)
-        logs = np.log1p(self._counts)
-        squares = np.bincount(self._blocks, logs**2, minlength=number)
-        unit = logs**2 / np.maximum(squares, 1e-300)[self._blocks]
-        score = np.bincount(self._blocks, pieces, minlength=number)
-        every = np.bincount(self._blocks, self._counts, minlength=number)
-        share = (score / np.maximum(every, 1e-12))[self._blocks]
-        return np.asarray(pieces - score[self._blocks] * unit + share * self._counts)
+        pieces[self._held] = by_feature[self._columns] + by_count[self._columns]
+        return _Split(base, pieces, (absent, by_count[absent]), terms)
 
     def _outputs(self, counts: Floats) -> Logits:
         """Return the outputs for rows of counts of the distinct pieces, ``(b, d)``."""
         return self._head.outputs(self._inputs(counts))
 
     def _reference(self) -> Inputs:
-        """Return the inputs that contributions are measured against.
+        """Return the inputs of an empty graph, so that what a node adds is the difference that its presence makes.
 
-        It has no piece, and terms that are sums over nodes are 0, so what a node adds is the difference that its
-        presence makes. Compared with a mean graph instead, the few polar atoms of a molecule would get a positive
-        contribution where polar surface is bad. Other terms are those of a mean training graph.
+        Compared with a mean graph instead, the few polar atoms of a molecule would get a positive contribution where
+        polar surface is bad, and pieces and terms that grow with the graph would not balance each other.
         """
-        size, further = self._features.size, self._features.further
-        terms = np.zeros((1, len(self._terms.values)))
-        terms[0, : len(size.mean)] = np.expm1(size.mean)
-        terms[0, further.first : further.first + len(further.mean)] = further.mean
-        terms[0, self._terms.places] = 0.0
-        none, p = (np.zeros((1, 0)), np.zeros(0, dtype=np.int64)), len(self._features.vocabulary)
-        return Inputs(_beside(*none, self._features.term_features(terms), p), _beside(*none, terms, p))
-
-    def _inputs(self, counts: Floats) -> Inputs:
-        values = counts[:, self._held] if self._features.transform == COUNT else np.log1p(counts[:, self._held])
-        if self._features.transform == NORM:
-            block = np.zeros((len(self._blocks), len(self._features.vocabulary.blocks)))
-            block[np.arange(len(self._blocks)), self._blocks] = 1.0
-            norms = np.sqrt(np.log1p(counts) ** 2 @ block)
-            values = values / np.where(norms > 0, norms, 1.0)[:, self._blocks[self._held]]
-        features = values * self._features.scales[self._columns]
+        none, zeros = (np.zeros((1, 0)), np.zeros(0, dtype=np.int64)), np.zeros((1, len(self._terms.values)))
         p = len(self._features.vocabulary)
         return Inputs(
-            _beside(features, self._columns, self._term_features, p),
-            _beside(counts[:, self._held], self._columns, self._filled, p),
+            _beside(*none, self._features.term_features(zeros), p), _beside(*none, self._features.term_counts(zeros), p)
+        )
+
+    def _inputs(self, counts: Floats) -> Inputs:
+        held, p = counts[:, self._held], len(self._features.vocabulary)
+        values = held if self._features.transform == COUNT else np.log1p(held)
+        return Inputs(
+            _beside(values * self._features.scales[self._columns], self._columns, self._term_features, p),
+            _beside(held, self._columns, self._term_counts, p),
         )
 
 

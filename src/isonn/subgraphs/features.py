@@ -1,15 +1,14 @@
-r"""Features for sums: logarithms of counts, divided by their norm, and a few terms of the whole graph.
+r"""Features for sums: logarithms of counts, or counts, and a few terms of the whole graph.
 
-For a graph that contains template t of a block :math:`n_t` times, the feature is
+For a graph that contains template t of a block (a view and a size) :math:`n_t` times, the feature is
 
-.. math:: x_t = a \, \frac{\log(1 + n_t)}{\lVert \log(1 + n) \rVert}
+.. math:: x_t = a \log(1 + n_t)
 
-with the norm over all subgraphs of that view and size, also those that are not templates, and the same a for the whole
-block. Each view has the same weight; sizes weigh less the larger they are. Large graphs do not count more than small
-ones. For numbers that grow with the graph, held-out data may prefer logarithms without the norm, or counts, each
-divided by its root mean square and by the number of templates of its block, so that few plain pieces come first. A few
-terms of the whole graph (nodes, edges, cycles, degrees; logP and others for molecules) are added. Everything is sparse
-and linear, so the contribution of each occurrence to the score is exact (`isonn.subgraphs.explain`).
+with the same a for the whole block: each view has the same weight, and sizes weigh less the larger they are. For
+numbers, held-out data may prefer counts, each divided by its root mean square and by the number of templates of its
+block, so that few plain pieces come first. Terms of the whole graph, such as logP of molecules, are added. Everything
+is sparse and linear and 0 for an empty graph, so the contribution of each occurrence is exact, and what deleting a part
+of a graph changes (`isonn.subgraphs.explain`).
 """
 
 from __future__ import annotations
@@ -23,17 +22,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from isonn.heads.head import below, prefixed
-from isonn.packing import Floats, IntArray
+from isonn.packing import Floats
 from isonn.subgraphs.table import precision, stack_rows
-from isonn.subgraphs.terms import SIZE_WEIGHT, NumberTerms, SizeTerms
+from isonn.subgraphs.terms import TERM_WEIGHT, NumberTerms
 from isonn.subgraphs.vocabulary import PlacedCounts, Vocabulary, moved
 
-#: With norms, the weight of a size falls with this power of it. Otherwise large pieces share the weight of a small one
-#: that they contain, and with it the importance of nodes around it. With 0 / 1 / 2 / 3, bonds of two rules with AND
-#: had AUROC .840 / .863 / .881 / .888; held-out molecules and TU sets were predicted equally well up to 2.
-SIZE_DECAY = 2
-#: How a count becomes a feature: its logarithm divided by the norm of all logarithms, its logarithm, or the count.
-NORM, LOG, COUNT = "norm", "log", "count"
+#: How a count becomes a feature: its logarithm, or the count.
+LOG, COUNT = "log", "count"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +38,14 @@ class SumFeatures:
     Attributes:
         vocabulary: the templates.
         scales: the factor of each template's feature, ``(p,)``.
-        transform: "norm", "log" or "count".
-        size: the size terms, to the right of the templates.
-        further: further terms, such as logP, to the right of these.
+        transform: "log" or "count".
+        terms: the terms, to the right of the templates; None for short lists, which have none.
     """
 
     vocabulary: Vocabulary
     scales: Floats
     transform: str
-    size: SizeTerms
-    further: NumberTerms
+    terms: NumberTerms | None
 
     @classmethod
     def learn(
@@ -61,7 +54,7 @@ class SumFeatures:
         counted: PlacedCounts,
         terms: Floats,
         distinct: NDArray[np.bool_],
-        transform: str = NORM,
+        transform: str = LOG,
     ) -> SumFeatures:
         """Learn the scale of each block from the training graphs.
 
@@ -73,35 +66,41 @@ class SumFeatures:
             transform: how a count becomes a feature.
         """
         views = [block.view for block in vocabulary.blocks]
-        sizes = list(map(len, vocabulary.blocks))
+        sizes = np.array(list(map(len, vocabulary.blocks)))
         count = len(set(views))
-        decay = SIZE_DECAY if transform == NORM else 0
-        weight = np.array([float(block.size) ** -decay for block in vocabulary.blocks])
+        # Otherwise large pieces share the weight of a small one that they contain, and with it the importance of the
+        # nodes around it. Divided by the size to the power of 0 / 1 / 2, bonds of a rule with AND had AUROC .947 / .962
+        # / .967; first reasons of BACE had the sign of their deletion in 92 / 91 / 85 %.
+        weight = np.array([1 / block.size for block in vocabulary.blocks])
         weight /= np.bincount(views, weight)[views]
-        scale = np.sqrt(weight / (count + SIZE_WEIGHT))
+        scale = np.sqrt(weight / (count + TERM_WEIGHT))
+        mean_square = _squares(counted, distinct, transform) / max(1, int(distinct.sum()))
         if transform == LOG:
-            norms = [_norms(counts, _logs(counts.data), counted.block, len(views)) for counts in counted.chunks()]
-            scale /= np.maximum(np.sqrt(np.mean(np.concatenate(norms)[distinct] ** 2, axis=0)), 1e-12)
-        scales = np.repeat(scale, sizes)
-        if transform == COUNT:
-            mean_square = _squares(counted, distinct)[counted.place >= 0] / max(1, int(distinct.sum()))
-            scales /= np.repeat(sizes, sizes) * np.sqrt(np.maximum(mean_square, 1e-24))
-        size, further = SizeTerms.learn(terms[distinct], count), NumberTerms.learn(terms[distinct], count)
-        return cls(vocabulary, scales, transform, size, further)
+            scale /= np.sqrt(np.maximum(np.bincount(counted.block, mean_square, len(sizes)), 1e-24))
+            scales = np.repeat(scale, sizes)
+        else:
+            own = np.sqrt(np.maximum(mean_square[counted.place >= 0], 1e-24))
+            scales = np.repeat(scale / np.maximum(sizes, 1), sizes) / own
+        return cls(vocabulary, scales, transform, NumberTerms.learn(terms[distinct], count))
 
     @property
     def columns(self) -> int:
         """Number of features: templates, then terms."""
-        return len(self.vocabulary) + self.size.columns + self.further.columns
+        return len(self.vocabulary) + len(self.term_of)
 
     @property
     def term_of(self) -> NDArray[np.int64]:
         """The term that each feature to the right of the templates belongs to."""
-        return np.concatenate([self.size.term_of, self.further.first + np.arange(self.further.columns)])
+        first, columns = (0, 0) if self.terms is None else (self.terms.first, self.terms.columns)
+        return np.arange(first, first + columns)
 
     def term_features(self, terms: Floats) -> Floats:
         """Return the features to the right of the templates, dense."""
-        return np.concatenate([self.size.features(terms), self.further.features(terms)], axis=1)
+        return np.zeros((len(terms), 0)) if self.terms is None else self.terms.features(terms)
+
+    def term_counts(self, terms: Floats) -> Floats:
+        """Return the terms that trees read to the right of the counts, dense."""
+        return np.zeros((len(terms), 0)) if self.terms is None else self.terms.filled(terms)
 
     def of(self, counted: PlacedCounts, terms: Floats) -> csr_array:
         """Return the features of graphs, ``(g, columns)``.
@@ -116,17 +115,13 @@ class SumFeatures:
         return stack_rows(self._chunks(counted, terms, precision(room)), len(terms), room)
 
     def _chunks(self, counted: PlacedCounts, terms: Floats, dtype: np.dtype[Any]) -> Iterator[csr_array]:
-        blocks, done = self.vocabulary.blocks, 0
-        scale = np.array([self.scales[block.first] if len(block) else 0.0 for block in blocks])  # of a whole block
+        done = 0
         for counts in counted.chunks():
-            values = counts.data.astype(dtype) if self.transform == COUNT else _logs(counts.data).astype(dtype)
-            if self.transform == NORM:
-                factors = scale / _norms(counts, values, counted.block, len(blocks))
-                values *= factors.astype(dtype).ravel()[_cells(counts, counted.block, len(blocks))]
             rest = self.term_features(terms[done : done + counts.shape[0]])
-            table = moved(counts, values, counted.place, len(self.vocabulary), rest)
-            if self.transform != NORM:
-                table.data *= np.concatenate([self.scales, np.ones(rest.shape[1])]).astype(dtype)[table.indices]
+            table = moved(
+                counts, _transformed(counts.data, self.transform).astype(dtype), counted.place, len(self.scales), rest
+            )
+            table.data *= np.concatenate([self.scales, np.ones(rest.shape[1])]).astype(dtype)[table.indices]
             done += counts.shape[0]
             yield table
 
@@ -138,22 +133,20 @@ class SumFeatures:
             terms: their `term_table`.
             rows: the graphs whose counts and terms are wanted; None for all.
         """
-        # a short list has no terms
-        return self.vocabulary.counts(counted, rows, self.further.filled(terms) if self.size.columns else None)
+        return self.vocabulary.counts(counted, rows, self.term_counts(terms))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""
-        terms = prefixed("size", self.size.tensors()) | prefixed("further", self.further.tensors())
+        terms = {} if self.terms is None else prefixed("terms", self.terms.tensors())
         return {"scales": self.scales, **terms}
 
     @classmethod
     def restore(cls, vocabulary: Vocabulary, transform: str, tensors: dict[str, NDArray[Any]]) -> SumFeatures:
         """Restore the conversion from its `tensors`; raise ValueError if they are invalid."""
-        size, further = SizeTerms.restore(below("size", tensors)), NumberTerms.restore(below("further", tensors))
-        scales = tensors["scales"].astype(np.float64)
-        if transform not in (NORM, LOG, COUNT) or scales.shape != (len(vocabulary),):
+        terms, scales = below("terms", tensors), tensors["scales"].astype(np.float64)
+        if transform not in (LOG, COUNT) or scales.shape != (len(vocabulary),):
             raise ValueError(f"there are {scales.shape} scales for {len(vocabulary)} templates, or no {transform!r}")
-        return cls(vocabulary, scales, transform, size, further)
+        return cls(vocabulary, scales, transform, NumberTerms.restore(terms) if terms else None)
 
     def standardised(self, features: csr_array) -> tuple[SumFeatures, csr_array]:
         """Divide every feature by its deviation; return the new conversion and features, for short lists."""
@@ -167,36 +160,24 @@ class SumFeatures:
 LOGS = np.log1p(np.arange(1024.0))
 
 
-def _logs(counts: NDArray[Any]) -> Floats:
-    """Return the logarithms of counts plus one."""
+def _transformed(counts: NDArray[Any], transform: str) -> NDArray[Any]:
+    """Return counts, or the logarithms of counts plus one."""
+    if transform == COUNT:
+        return counts
     if counts.dtype.kind in "iu" and counts.max(initial=0) < len(LOGS):
         return np.asarray(LOGS[counts])
     return np.log1p(counts.astype(np.float64))
 
 
-def _cells(counts: csr_array, block: IntArray, blocks: int) -> IntArray:
-    """Return the number of graph and block of every entry: graph times blocks, plus the block."""
-    start = np.arange(counts.shape[0]) * blocks
-    return np.asarray(np.repeat(start, np.diff(counts.indptr)) + block[counts.indices])
+def _squares(counted: PlacedCounts, rows: NDArray[np.bool_], transform: str) -> Floats:
+    """Return the sum of each subgraph's squared values over some of the graphs, ``(d,)``.
 
-
-def _norms(counts: csr_array, values: Floats, block: IntArray, blocks: int) -> Floats:
-    """Return the norm of each graph's values in each block, 1 for none, ``(g, blocks)``.
-
-    Squares are rounded to 2**-36. Sums of up to 2**17 are then exact, so that the order of subgraphs, which depends on
-    the graphs counted before, does not change the last digit.
+    Squares are rounded to 2**-30, so that sums are exact and chunks change no digit.
     """
-    squares = np.rint(values.astype(np.float64) ** 2 * 2.0**36)
-    sums = np.bincount(_cells(counts, block, blocks), squares, counts.shape[0] * blocks) * 2.0**-36
-    return np.where(sums > 0, np.sqrt(sums), 1.0).reshape(-1, blocks)
-
-
-def _squares(counted: PlacedCounts, rows: NDArray[np.bool_]) -> Floats:
-    """Return the sum of squared counts of each subgraph over some of the graphs, ``(d,)``."""
     squares, done = np.zeros(len(counted.place)), 0
     for counts in counted.chunks():
         kept = np.repeat(rows[done : done + counts.shape[0]], np.diff(counts.indptr))
-        values = counts.data[kept].astype(np.float64)
-        squares += np.bincount(counts.indices[kept], values**2, minlength=len(squares))
+        values = _transformed(counts.data[kept], transform).astype(np.float64)
+        squares += np.bincount(counts.indices[kept], np.rint(values**2 * 2.0**30), minlength=len(squares))
         done += counts.shape[0]
-    return squares
+    return squares * 2.0**-30

@@ -75,14 +75,9 @@ class SubgraphModel:
         return matches
 
     def feature_names(self) -> list[str]:
-        """Return a unique name for each feature: what its template requires, then terms and their steps."""
+        """Return a unique name for each feature: what its template requires, then the terms."""
         names = [name for terms in terms_of(self.kind) for name in terms.names]
-        number = dict.fromkeys(names, 0)
-        columns = []
-        for term in self.features.term_of.tolist():
-            number[names[term]] += 1  # a term and its steps
-            columns.append(f"{names[term]} {number[names[term]]}")
-        return [*self.vectorizer.get_feature_names_out(), *columns]
+        return [*self.vectorizer.get_feature_names_out(), *(names[term] for term in self.features.term_of)]
 
     def describe(self) -> dict[str, Any]:
         """Return what is not in `tensors`, as JSON."""

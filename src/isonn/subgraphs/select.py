@@ -12,7 +12,6 @@ from scipy.sparse import csr_array
 from isonn.packing import Floats, IntArray
 from isonn.processes import limit_threads
 from isonn.subgraphs.features import LOG, SumFeatures
-from isonn.subgraphs.terms import NumberTerms, SizeTerms
 from isonn.subgraphs.vocabulary import PlacedCounts
 from isonn.targets import Target
 
@@ -32,7 +31,7 @@ def shorten(
     The features are logarithms of counts, each divided by its deviation, without terms.
     """
     width = len(features.vocabulary)
-    logs = replace(features, scales=np.ones(width), transform=LOG, size=SizeTerms.empty(), further=NumberTerms.empty())
+    logs = replace(features, scales=np.ones(width), transform=LOG, terms=None)
     table = logs.of(counted, np.zeros((len(targets), 0)))
     with limit_threads(1, "blas"):  # with hundreds of small systems, threads would wait for each other
         chosen = np.sort(short_list(table, target.columns(targets), count))

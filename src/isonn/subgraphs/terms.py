@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray
 
-#: Weight of the size terms, and of further terms; a view has weight 1.
-SIZE_WEIGHT = 0.3
-#: Number of size terms that count nodes by degree: 0 to 8, and 9 or more.
+#: Weight of the terms in sums; a view has weight 1.
+TERM_WEIGHT = 0.3
+#: Number of terms that count nodes by degree: 0 to 8, and 9 or more.
 DEGREE_BINS = 10
 #: Standardised terms are clipped here, so that an unusual graph does not leave the range of the training graphs by far.
 LARGEST_DEVIATION = 5.0
@@ -47,19 +47,26 @@ class Terms(ABC):
 
 
 class SizeCounts(Terms):
-    """Nodes, edges, cycles, and nodes by degree."""
+    """Nodes, edges, nodes by degree, and cycles. Trees read them; for sums they say nothing that pieces do not."""
 
     names = (
         "nodes",
         "edges",
-        "cycles",
         *(f"nodes with {degree} neighbour{'s' * (degree != 1)}" for degree in range(DEGREE_BINS - 1)),
         f"nodes with {DEGREE_BINS - 1} or more neighbours",
+        "cycles",
     )
+    shared = 2 + DEGREE_BINS
 
     def table(self, graphs: GraphSet) -> Floats:
         """Return `size_counts`."""
         return size_counts(graphs).astype(np.float64)
+
+    def of_graph(self, graphs: GraphSet) -> tuple[Floats, Floats]:
+        """Return the counts of a graph, and what each node adds to them."""
+        degree = _degrees(graphs)
+        bins = np.minimum(degree, DEGREE_BINS - 1) == np.arange(DEGREE_BINS)[:, None]
+        return self.table(graphs)[0], np.concatenate([np.ones((1, len(degree))), degree[None] / 2, bins])
 
 
 #: Further terms by kind of graphs; kinds of extras are imported on first use.
@@ -111,96 +118,27 @@ def graph_terms(graphs: GraphSet, kind: str) -> GraphTerms:
 
 
 def size_counts(graphs: GraphSet) -> NDArray[np.float32]:
-    """Return nodes, edges, independent cycles, and nodes by degree of each graph, ``(g, 3 + DEGREE_BINS)``.
+    """Return nodes, edges, nodes by degree, and independent cycles of each graph, ``(g, 3 + DEGREE_BINS)``.
 
     Cycles are edges - nodes + 1, at least 0, which is exact for a connected graph.
     """
+    nodes, g = graphs.sizes, len(graphs)
+    edges = np.bincount(graphs.graph_of_cell[graphs.edges[:, 0] < graphs.edges[:, 1]], minlength=g)
+    place = np.repeat(np.arange(g), nodes) * DEGREE_BINS + np.minimum(_degrees(graphs), DEGREE_BINS - 1)
+    bins = np.bincount(place, minlength=g * DEGREE_BINS).reshape(g, DEGREE_BINS)
+    return np.column_stack([nodes, edges, bins, np.maximum(edges - nodes + 1, 0)]).astype(np.float32)
+
+
+def _degrees(graphs: GraphSet) -> IntArray:
+    """Return the degree of every node, all graphs together; loops do not count."""
     once = graphs.edges[:, 0] < graphs.edges[:, 1]
-    owner = graphs.graph_of_cell[once]
-    nodes, edges = graphs.sizes, np.bincount(owner, minlength=len(graphs))
-    ends = graphs.edges[once] + graphs.node_offsets[owner, None]
-    degree = np.bincount(ends.ravel(), minlength=int(graphs.node_offsets[-1]))
-    place = np.repeat(np.arange(len(graphs)), nodes) * DEGREE_BINS + np.minimum(degree, DEGREE_BINS - 1)
-    bins = np.bincount(place, minlength=len(graphs) * DEGREE_BINS).reshape(len(graphs), DEGREE_BINS)
-    return np.column_stack([nodes, edges, np.maximum(edges - nodes + 1, 0), bins]).astype(np.float32)
-
-
-@dataclass(frozen=True, eq=False)
-class SizeTerms:
-    """Features of the size: standardised logarithms of the counts, and steps at the deciles of the first three.
-
-    Attributes:
-        mean, deviation: of the logarithms, shape (3 + DEGREE_BINS,).
-        steps: deciles, as (column, value) rows, shape (s, 2).
-        step_mean: share of training graphs above each decile, shape (s,).
-        scale: factor of every feature.
-    """
-
-    mean: Floats
-    deviation: Floats
-    steps: Floats
-    step_mean: Floats
-    scale: float
-
-    @classmethod
-    def learn(cls, counts: Floats, blocks: int, size_weight: float = SIZE_WEIGHT) -> SizeTerms:
-        """Learn the size features from the counts of training graphs."""
-        counts = counts[:, : len(SizeCounts.names)]
-        logs = np.log1p(counts.astype(np.float64))
-        deviation = logs.std(axis=0)
-        steps = [
-            (float(column), value)
-            for column in range(3)
-            for value in np.unique(np.quantile(logs[:, column], np.linspace(0.1, 0.9, 9))).tolist()
-        ]
-        block = cls(
-            logs.mean(axis=0), np.where(deviation > 0, deviation, 1.0), np.array(steps), np.zeros(len(steps)), 1
-        )
-        above = block.features(counts)[:, logs.shape[1] :].mean(axis=0)
-        block = cls(block.mean, block.deviation, block.steps, above, 1.0)
-        size = np.sqrt((block.features(counts) ** 2).sum(axis=1).mean())
-        scale = np.sqrt(size_weight / (blocks + size_weight)) / max(size, 1e-12)
-        return cls(block.mean, block.deviation, block.steps, above, float(scale))
-
-    @classmethod
-    def empty(cls) -> SizeTerms:
-        """Return no features, for short lists."""
-        none = np.zeros(0)
-        return cls(none, none, np.zeros((0, 2)), none, 1.0)
-
-    @property
-    def columns(self) -> int:
-        """Number of features."""
-        return len(self.mean) + len(self.step_mean)
-
-    @property
-    def term_of(self) -> NDArray[np.int64]:
-        """The term that each feature belongs to."""
-        return np.concatenate([np.arange(len(self.mean)), self.steps[:, 0].astype(np.int64)])
-
-    def features(self, counts: Floats) -> Floats:
-        """Return the features of graphs, dense, ``(g, columns)``; further terms are ignored."""
-        if not self.columns:
-            return np.zeros((len(counts), 0))
-        logs = np.log1p(counts[:, : len(self.mean)].astype(np.float64))
-        above = logs[:, self.steps[:, 0].astype(int)] > self.steps[:, 1]
-        return np.concatenate([(logs - self.mean) / self.deviation, above - self.step_mean], axis=1) * self.scale
-
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays by name."""
-        names = ("mean", "deviation", "steps", "step_mean")
-        return {**{name: getattr(self, name) for name in names}, "scale": np.array([self.scale])}
-
-    @classmethod
-    def restore(cls, tensors: dict[str, NDArray[Any]]) -> SizeTerms:
-        """Restore the terms from their `tensors`."""
-        mean, deviation, steps, step_mean = (tensors[name] for name in ("mean", "deviation", "steps", "step_mean"))
-        return cls(mean, deviation, steps, step_mean, float(tensors["scale"][0]))
+    ends = graphs.edges[once] + graphs.node_offsets[graphs.graph_of_cell[once], None]
+    return np.bincount(ends.ravel(), minlength=int(graphs.node_offsets[-1]))
 
 
 @dataclass(frozen=True, eq=False)
 class NumberTerms:
-    """Features of further terms: standardised and clipped.
+    """Features of the terms of a kind of graphs: standardised and clipped.
 
     Attributes:
         first: the number of size terms before them.
@@ -224,13 +162,8 @@ class NumberTerms:
         deviation = np.sqrt((np.where(known, further - mean, 0) ** 2).sum(axis=0) / count)
         terms = cls(first, mean, np.where(deviation > 1e-9 * (1 + np.abs(mean)), deviation, 1.0), 1.0)
         size = np.sqrt((terms.features(table) ** 2).sum(axis=1).mean()) if further.size else 1.0
-        scale = np.sqrt(SIZE_WEIGHT / (blocks + SIZE_WEIGHT)) / max(size, 1e-12)
+        scale = np.sqrt(TERM_WEIGHT / (blocks + TERM_WEIGHT)) / max(size, 1e-12)
         return cls(first, terms.mean, terms.deviation, float(scale))
-
-    @classmethod
-    def empty(cls) -> NumberTerms:
-        """Return no features, for short lists."""
-        return cls(len(SizeCounts.names), np.zeros(0), np.zeros(0), 1.0)
 
     @property
     def columns(self) -> int:

@@ -25,7 +25,7 @@ from isonn.heads import (
 from isonn.heads.scores import Scores, held_out_scores
 from isonn.heads.trees import training_rows
 from isonn.packing import Floats, IntArray
-from isonn.subgraphs.features import COUNT, LOG, NORM, SumFeatures
+from isonn.subgraphs.features import COUNT, SumFeatures
 from isonn.subgraphs.model import SubgraphModel
 from isonn.subgraphs.select import shorten
 from isonn.subgraphs.survey import Survey
@@ -114,7 +114,7 @@ def fit_model(
     terms = training.survey.terms
     counted = vectorizer.learn(table, training.name, training.distinct)
     vocabulary = vectorizer.vocabulary_
-    features = SumFeatures.learn(vocabulary, counted, terms, training.distinct, NORM)
+    features = SumFeatures.learn(vocabulary, counted, terms, training.distinct)
     rows = _rows_with_counts(training, head)
     counts = features.with_terms(counted, terms, rows)
     sizes = np.ones(counts.shape[1], dtype=np.int64)  # terms count as single nodes
@@ -122,15 +122,11 @@ def fit_model(
     inputs = training.inputs(features.of(counted, terms), counts, sizes)
     if isinstance(training.target, Numbers):
         training = _choose_scale(training, inputs)
-    if training.target.numeric:
-        # held-out data decide whether features are divided by their norm, and whether they are logarithms
-        least = training.held_out_loss(inputs)
-        for transform in (LOG, COUNT):
-            other = SumFeatures.learn(vocabulary, counted, terms, training.distinct, transform)
-            tried = replace(inputs, features=other.of(counted, terms))
-            loss = training.held_out_loss(tried)
-            if loss < least:
-                features, inputs, least = other, tried, loss
+    if training.target.numeric:  # held-out data decide whether features are logarithms
+        other = SumFeatures.learn(vocabulary, counted, terms, training.distinct, COUNT)
+        tried = replace(inputs, features=other.of(counted, terms))
+        if training.held_out_loss(tried) < training.held_out_loss(inputs):
+            features, inputs = other, tried
     if n_templates is not None:
         features, chosen, short = shorten(features, counted, training.targets, training.target, n_templates)
         vectorizer.vocabulary_ = features.vocabulary
