@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 import isonn
 from isonn.errors import InputError
 from isonn.graphs.convert import as_graphset
-from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.graph import Graph
 
 nx = pytest.importorskip("networkx")
 
@@ -131,6 +131,7 @@ def test_graphs_built_by_hand_are_sorted():
         ([scipy.sparse.eye(2), scipy.sparse.csr_matrix((2, 3))], "graph 1 of 2 is 2 x 3, not square"),
         (scipy.sparse.eye(2).tocsr(), r"X is a single SciPy sparse matrix, not a list of graphs; give \[X\]"),
         (nx.path_graph(3), r"X is a single NetworkX graph, not a list of graphs; give \[X\]"),
+        (igraph.Graph.Ring(3), r"X is a single igraph Graph.*give \[X\]"),
         (Graph(1, np.zeros((0, 2), dtype=np.int64)), r"X is a single Graph"),
         (
             [nx.path_graph(3), np.zeros((2, 2))],
@@ -146,11 +147,6 @@ def test_graphs_built_by_hand_are_sorted():
 def test_what_cannot_be_read_is_named_with_its_remedy(given, message):
     with pytest.raises(InputError, match=message):
         as_graphset(given)
-
-
-def test_a_single_igraph_graph_is_told_to_be_wrapped():
-    with pytest.raises(InputError, match=r"X is a single igraph Graph.*give \[X\]"):
-        as_graphset(igraph.Graph.Ring(3))
 
 
 @pytest.mark.parametrize(
@@ -200,9 +196,3 @@ def test_importing_the_data_layer_imports_no_graph_library():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == ""
-
-
-def test_the_result_is_a_graphset_with_the_class_of_each_graph(matrices):
-    graphs = as_graphset(matrices, y=["b", "a", "b", "a"])
-    assert isinstance(graphs, GraphSet)
-    assert_array_equal(graphs.classes, ["a", "b"])

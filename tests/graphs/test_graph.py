@@ -184,11 +184,6 @@ def test_a_graphset_cannot_be_written_to(graphs):
         graphs[0].adjacency[0, 0] = 1
 
 
-def test_the_digest_tells_graphs_and_classes_apart_but_not_names(graphs):
-    assert graphs.with_y(["a", "b", "b", "b"]).digest != graphs.digest
-    assert graphs[[1, 0, 2, 3]].digest != graphs.digest
-
-
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

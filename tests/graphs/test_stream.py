@@ -11,7 +11,7 @@ from tu_folder import FILES, write, write_tu
 
 import isonn
 from isonn.errors import DatasetError, InputError, IsoNNWarning
-from isonn.graphs import GraphSet, planted_motifs
+from isonn.graphs import GraphSet
 from isonn.graphs.io import text
 
 
@@ -53,16 +53,7 @@ def test_chunks_of_a_tu_folder_are_slices_of_it(folder, at_once, monkeypatch):
         {"A": []},
         {"A": ["1, 2", "1, 2", "4, 3", "3, 4", "5, 5"]},
     ],
-    ids=[
-        "several-columns",
-        "fractions",
-        "integers-as-floats",
-        "attributes",
-        "labels",
-        "classes",
-        "no-edge",
-        "repeated",
-    ],
+    ids=["columns", "fractions", "integers-as-floats", "attributes", "labels", "classes", "no-edge", "repeated"],
 )
 def test_whatever_a_tu_folder_holds_is_read_alike(tmp_path, files):
     write(tmp_path, **files)
@@ -108,47 +99,6 @@ def test_a_stream_is_read_again_and_again(folder):
     stream = isonn.stream(folder, 50)
     assert [chunk.digest for chunk in stream] == [chunk.digest for chunk in stream]
     assert repr(stream) == "GraphStream(DS, 50 graphs at once)"
-
-
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        (
-            {"graph_indicator": ["1", "1", "2"], "A": ["1, 2", "2, 1", "3, 4"]},
-            r"line 3 of .* joins node 3 of graph 2 to node 4",
-        ),
-        ({"graph_indicator": ["1", "1"], "A": ["1, 2"]}, r"graph_indicator\.txt ends after line 2, in graph 1 of 2"),
-        ({"node_labels": ["1", "1", "1", "2"]}, r"node_labels\.txt ends after line 4, in the middle of graph 2 of 2"),
-        ({"edge_labels": ["1", "1", "1"]}, r"edge_labels\.txt ends after line 3, in the middle of graph 2 of 2"),
-        ({"node_attributes": ["1", "1", "1"]}, r"attributes\.txt ends after line 3, in the middle of graph 2 of 2"),
-        (
-            {"A": FILES["A"][:4], "edge_labels": ["1"] * 6},
-            r"edge_labels\.txt continues after line 4 where DS_A\.txt ends",
-        ),
-        ({"A": [*FILES["A"][:5], "5,"]}, r"line 6 of .*A\.txt holds '', which is not an integer"),
-        ({"A": [*FILES["A"][:5], "5"]}, r"line 6 of .*A\.txt has 1 columns where the lines before have 2"),
-        ({"A": [*FILES["A"], "6, 5"]}, r"has the edge \(6, 5\) in line 7 but nodes are counted from 1 to 5"),
-        ({"A": [*FILES["A"], "5, 6"]}, r"line 7 of .*A\.txt joins node 5 of graph 2 to node 6, which is not in"),
-        ({"A": ["1, 2", "0, 1"]}, r"line 2 of .* has the edge \(0, 1\) but nodes are counted from 1"),
-        ({"A": ["1, 2", "2, 3"]}, r"line 2 of .* joins node 2 of graph 1 to node 3"),
-        ({"A": ["1"]}, r"A\.txt has 1 columns; a line is 'row, column'"),
-        ({"graph_indicator": ["1", "1", "3", "3", "3"]}, r"graph 2 of 2 in .* has no nodes"),
-        ({"graph_indicator": ["0", "1", "2", "2", "2"]}, r"has graph 0 in line 1; graphs are counted from 1"),
-        (
-            {"graph_labels": ["1"]},
-            r"graph_indicator\.txt continues with graph 2 in line 3; DS_graph_labels.txt has 1 lines",
-        ),
-        ({"node_labels": ["1", "nan", "1", "1", "1"]}, r"line 2 of .*node_labels\.txt is not finite"),
-        ({"node_attributes": ["1", "1", "1", "inf", "1"]}, r"line 4 of .*attributes\.txt is not finite"),
-        ({"node_labels": ["1"] * 6}, r"node_labels\.txt continues after line 5 where DS_graph_indicator\.txt ends"),
-    ],
-)
-@pytest.mark.parametrize("at_once", [1, 100])
-def test_a_wrong_or_cut_file_is_named_with_its_line(tmp_path, files, message, at_once):
-    write(tmp_path, **files)
-    with pytest.raises(DatasetError, match=message):
-        list(isonn.stream(tmp_path, at_once))
-    assert in_parts(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -247,12 +197,3 @@ def test_a_chunk_holds_at_least_one_graph(mutag, at_once):
 def test_a_missing_path_is_said():
     with pytest.raises(DatasetError, match="no/such/folder"):
         isonn.stream("no/such/folder")
-
-
-def test_joining_sets_that_are_not_alike_is_refused(mutag):
-    with pytest.raises(InputError, match=r"set 1 of 2 \(MUTAG\) has no node_labels"):
-        GraphSet.concat([mutag, replace(mutag, node_labels=None)])
-    with pytest.raises(InputError, match="calls node label 0 'N', unlike MUTAG"):
-        GraphSet.concat([mutag, replace(mutag, node_label_names={0: "N"})])
-    weighted = planted_motifs(n_graphs=4, seed=0).graphs
-    assert GraphSet.concat([weighted, weighted]).y.shape == (8,)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isonn.errors import InputError, naming_the_extra
-from isonn.graphs.io.text import read_table
+from isonn.graphs.io.tables import read_table
 
 #: Headers of an atlas file for region names, networks and coordinates.
 NAMES = ("name", "region", "label", "labels", "roi", "roi_name", "region_name")

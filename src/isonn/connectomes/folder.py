@@ -20,7 +20,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.matrices import load_mat
 from isonn.graphs.io.npz import DAMAGE
 from isonn.graphs.io.registry import Reader, short
-from isonn.graphs.io.text import read_matrix
+from isonn.graphs.io.tables import read_matrix
 
 TABLES = ("participants.tsv", "participants.csv")
 ATLASES = ("atlas.csv", "atlas.tsv", "regions.csv", "regions.tsv", "labels.txt", "regions.txt")
@@ -313,8 +313,6 @@ def _read(file: Path) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
             matrix, names = read_matrix(file, square=False)
     except DatasetError:
         raise
-    except NotImplementedError as error:  # raised by SciPy for v7.3 files
-        raise DatasetError(f"{file} is a MATLAB v7.3 file (HDF5); save it again with the option -v7") from error
     except (OSError, *DAMAGE) as error:
         raise DatasetError(f"{file} cannot be read ({short(error)}); save it again") from error
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":

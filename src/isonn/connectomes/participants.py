@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError, IsoNNWarning
-from isonn.graphs.io.text import read_table
+from isonn.graphs.io.tables import read_table
 
 #: Columns with the ids of subjects.
 ID_COLUMNS = ("participant_id", "participant", "subject_id", "subject", "sub_id", "id", "file", "filename")

@@ -89,6 +89,9 @@ def as_graphset(
         standardize: how molecules are standardised: "none", "salts" (the default) or "full"; see
             `isonn.molecules.standardize`. A `GraphSet` of molecules must have been read with the same setting.
 
+    Returns:
+        The graphs; ``X`` itself if it is a `GraphSet` and nothing else is given.
+
     Example:
         >>> as_graphset([[[0, 1], [1, 0]], [[0, 1, 0], [1, 0, 1], [0, 1, 0]]], y=["edge", "path"])
         GraphSet(graphs: 2 graphs, 2-3 nodes, 2 classes)

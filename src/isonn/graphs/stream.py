@@ -120,6 +120,9 @@ def stream(
             (`isonn.experiments.cluster.calls_on_cluster`); None uses the estimator's ``n_jobs``.
         options: options for a name or path, as in `isonn.load`.
 
+    Returns:
+        The stream, to iterate over or to give to ``fit``; each iteration reads the graphs again.
+
     Example:
         >>> [len(chunk) for chunk in stream("MUTAG", at_once=100)]
         [100, 88]

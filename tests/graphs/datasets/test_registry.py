@@ -210,16 +210,6 @@ def test_counts_that_are_not_those_of_the_name_are_refused(tmp_path, monkeypatch
         load("BP-fMRI")
 
 
-def test_every_kind_of_path_is_recognised(tmp_path):
-    write_tu(tmp_path / "tu", "MINE")
-    (tmp_path / "one.txt").write_text("1\n1 0\n3 0\n")
-    write_study(tmp_path / "study.npz", 4, 2, 3)
-    (tmp_path / "csv").mkdir()
-    (tmp_path / "csv" / "a.csv").write_text("0,1\n1,0\n")
-    found = [load(str(tmp_path / path)).name for path in ("tu", "one.txt", "study.npz", "csv")]
-    assert found == ["MINE", "one", "study", "csv"]
-
-
 def test_a_word_that_is_also_a_folder_is_the_folder(tmp_path, monkeypatch):
     write_tu(tmp_path / "mine", "MINE")
     monkeypatch.chdir(tmp_path)

@@ -14,7 +14,7 @@ from graph_samples import SAMPLES
 from numpy.testing import assert_array_equal
 
 import isonn
-from isonn.errors import DatasetError, InputError, IsoNNError, MissingDependencyError
+from isonn.errors import InputError, IsoNNError, MissingDependencyError
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io import Reader, register_reader, registry
 
@@ -154,9 +154,3 @@ def test_a_reader_that_needs_an_extra_is_imported_when_its_file_comes(tmp_path, 
     monkeypatch.setattr(registry, "_TABLE", [("needs_rdkit", (".far",), "")])
     with pytest.raises(MissingDependencyError, match=r"reading .*x\.far needs rdkit.*isonn\[molecules\]"):
         isonn.load(path)
-
-
-def test_a_path_no_reader_recognises_is_refused_with_the_formats(tmp_path):
-    (tmp_path / "x.doc").write_text("")
-    with pytest.raises(DatasetError, match="x.doc has no format that isonn reads; give a TU folder"):
-        isonn.load(tmp_path / "x.doc")

@@ -84,7 +84,6 @@ def test_attributes_follow_their_nodes(tmp_path):
     [
         ({"graph_labels": None}, "DS_graph_labels.txt is missing"),
         ({"graph_indicator": None}, "DS_graph_indicator.txt is missing"),
-        ({"A": None}, r"holds no \*_A.txt"),
         (
             {"graph_labels": ["1"]},
             "graph_indicator.txt continues with graph 2 in line 3; DS_graph_labels.txt has 1 lines",
@@ -120,11 +119,18 @@ def test_attributes_follow_their_nodes(tmp_path):
         ({"node_labels": ["1", "1", "1", "9007199254740993", "1"]}, r"line 4 of .*DS_node_labels.txt has .* beyond 2"),
         ({"edge_labels": ["0.5", "1e300", "1", "1", "1", "1"]}, r"line 2 of .*DS_edge_labels.txt has .* beyond 2"),
         ({"graph_indicator": []}, "DS_graph_indicator.txt ends after line 0, in graph 0 of 2"),
+        ({"graph_indicator": ["1", "1"], "A": ["1, 2"]}, r"graph_indicator\.txt ends after line 2, in graph 1 of 2"),
+        ({"graph_indicator": ["1", "1", "2"], "A": ["1, 2", "3, 4"]}, "line 2 of .* joins node 3 of graph 2 to node 4"),
+        ({"A": FILES["A"][:4], "edge_labels": ["1"] * 6}, r"edge_labels\.txt continues after line 4 where DS_A\.txt"),
+        ({"A": [*FILES["A"][:5], "5,"]}, r"line 6 of .*A\.txt holds '', which is not an integer"),
+        ({"A": [*FILES["A"], "6, 5"]}, r"has the edge \(6, 5\) in line 7 but nodes are counted from 1 to 5"),
     ],
 )
-def test_a_wrong_file_is_named(tmp_path, files, message):
+@pytest.mark.parametrize("at_once", [None, 1, 100])
+def test_a_wrong_file_is_named(tmp_path, files, message, at_once):
+    write(tmp_path, **files)
     with pytest.raises(DatasetError, match=message):
-        READER.read(write(tmp_path, **files))
+        isonn.load(tmp_path) if at_once is None else list(isonn.stream(tmp_path, at_once))
 
 
 @pytest.mark.parametrize(

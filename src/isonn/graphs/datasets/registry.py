@@ -105,14 +105,19 @@ def known() -> tuple[Entry, ...]:
 def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = None, **options: Any) -> GraphSet:
     """Load a dataset by name or path.
 
-    Names come first and ignore case. Otherwise ``path`` must exist: a TU folder, a folder of ``.csv`` matrices, a
-    ``.txt`` file of DGCNN/GIN, ``.npz`` or ``.mat`` matrices, or a folder of many of these, read in sorted order of
-    their names. MUTAG is part of the package; other datasets of the TU collection are downloaded once. Use
-    `isonn.stream` for data that does not fit in memory.
+    Names come first and ignore case. MUTAG is part of the package; other datasets of the TU collection are downloaded
+    once. Use `isonn.stream` for data that does not fit in memory.
 
     Args:
+        name_or_path: the name of a dataset, or the path of a TU folder, a ``.txt`` file of DGCNN or GIN, a saved
+            `GraphSet`, matrices (``.npz``, ``.mat``, or a folder of ``.csv``), a folder with ``participants.tsv``, a
+            table with a SMILES column, a ``.smi`` or ``.sdf`` file, or a folder of many of these, which are read in
+            the order of their names.
         on_progress: called with the bytes downloaded and the total bytes (or None).
         options: options of the file format, such as ``smiles="structure", target="y"`` for a table of molecules.
+
+    Returns:
+        The graphs, with ``y`` where the data has targets.
 
     Example:
         >>> load("MUTAG")

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from isonn.errors import DatasetError
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.npz import DAMAGE, check_room, read_arrays, room
+from isonn.graphs.io.npz import DAMAGE, check_room, read_arrays
 from isonn.graphs.io.registry import Reader, short
-from isonn.graphs.io.text import EXACT, read_matrix, read_table, read_text
+from isonn.graphs.io.tables import open_text, read_matrix, read_table
+from isonn.graphs.io.text import EXACT
 
 
 class MatricesReader(Reader):
@@ -61,47 +62,34 @@ def _read_npz(path: Path) -> GraphSet:
             f"{path} holds the arrays {', '.join(sorted(arrays))[:100] or 'none'}; "
             f"save it with adjacency (g, n, n) and labels (g,)"
         )
-    return _assemble(
-        path,
-        arrays["adjacency"],
-        arrays.get("labels"),
-        folds=arrays.get("fold"),
-        names=arrays.get("names"),
-        ids=arrays.get("ids"),
-    )
+    labels, folds, names, ids = (arrays.get(name) for name in ("labels", "fold", "names", "ids"))
+    return _assemble(path, arrays["adjacency"], labels, folds, names, ids)
 
 
 def load_mat(path: Path) -> Mapping[str, Any]:
     """Read a MATLAB file that fits into memory; a byte order that SciPy only warns of is an error."""
     from scipy.io import loadmat, whosmat
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", "We do not support byte ordering")  # "returned data may be corrupt"
-        try:
-            most_numbers, most_bytes = room(path)
-            numbers = sum(math.prod(shape) for _, shape, _ in whosmat(path))
-            check_room(path, numbers, 8 * numbers, most_numbers, most_bytes)
-            contents: Mapping[str, Any] = loadmat(path)
-        except UserWarning as warning:
-            raise ValueError(str(warning).split(";")[0]) from warning
-    return contents
-
-
-def _read_mat(path: Path) -> GraphSet:
     from scipy.io.matlab import MatReadError
 
     try:
-        contents = load_mat(path)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "We do not support byte ordering")  # "returned data may be corrupt"
+            numbers = sum(math.prod(shape) for _, shape, _ in whosmat(path))
+            check_room(path, numbers, 8 * numbers)
+            contents: Mapping[str, Any] = loadmat(path)
     except NotImplementedError as error:  # raised by SciPy for v7.3
         raise DatasetError(
             f"{path} is a MATLAB v7.3 file (HDF5); save it again in MATLAB with the option -v7"
         ) from error
-    except DatasetError:
-        raise
-    except (OSError, MatReadError, *DAMAGE) as error:
+    except (OSError, MatReadError, UserWarning, *DAMAGE) as error:
         raise DatasetError(
             f"{path} cannot be read as a MATLAB file ({short(error)}); save it again with -v7"
         ) from error
+    return contents
+
+
+def _read_mat(path: Path) -> GraphSet:
+    contents = load_mat(path)
     arrays = {
         key: value
         for key, value in contents.items()
@@ -163,7 +151,8 @@ def _read_folder(folder: Path) -> GraphSet:
         table = _labels(labels_file, [file.name for file in files])
         labels = table.pop("label")
     if names_file.exists():
-        names = np.array(read_text(names_file).rstrip().splitlines(), dtype=np.str_)
+        with open_text(names_file) as lines:
+            names = np.array(lines.read().rstrip().splitlines(), dtype=np.str_)
     ids = np.array([file.stem for file in files], dtype=np.str_)
     return replace(_assemble(folder, np.stack(matrices), labels, names=names, ids=ids), table=table)
 

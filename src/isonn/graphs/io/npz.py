@@ -147,7 +147,6 @@ def _plain(value: Any, where: str) -> Any:
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Read the arrays of an ``.npz`` file, after checking their sizes."""
     arrays = {}
-    most_numbers, most_bytes = room(path)
     numbers = size = 0
     with _damage_named(path, "save it again with numpy.savez"), zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
@@ -158,7 +157,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
                 shape, fortran, dtype = _header(path, name, file)
                 count = math.prod(shape)
                 numbers, size = numbers + count, size + max(count * dtype.itemsize, member.file_size)
-                check_room(path, numbers, size, most_numbers, most_bytes)
+                check_room(path, numbers, size)
                 if count * dtype.itemsize != member.file_size - file.tell():
                     raise DatasetError(f"{path} is damaged: {name} does not have the shape {shape}; get it again")
                 data = np.frombuffer(file.read(), dtype=np.uint8)
@@ -167,22 +166,18 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def room(path: Path) -> tuple[int, int]:
-    """Return the numbers and bytes that a compressed file may unpack to; real data compresses less."""
-    size = path.stat().st_size
-    return max(2**24, 32 * size), max(2**28, 256 * size)
-
-
-def check_room(path: Path, numbers: int, size: int, most_numbers: int, most_bytes: int) -> None:
-    """Raise `DatasetError` if an array is too large for its file."""
-    if numbers > most_numbers or size > most_bytes:
-        unpacked, limit, unit = (
-            (numbers, most_numbers, "numbers") if numbers > most_numbers else (size, most_bytes, "bytes")
-        )
-        raise DatasetError(
-            f"{path} unpacks to {unpacked:.4g} {unit}, above the limit of {limit} for a file of its size; if this is "
-            f"right, save it without compression"
-        )
+def check_room(path: Path, numbers: int, size: int) -> None:
+    """Raise `DatasetError` if a file unpacks to more numbers or bytes than real data does."""
+    packed = path.stat().st_size
+    for unpacked, limit, unit in (
+        (numbers, max(2**24, 32 * packed), "numbers"),
+        (size, max(2**28, 256 * packed), "bytes"),
+    ):
+        if unpacked > limit:
+            raise DatasetError(
+                f"{path} unpacks to {unpacked:.4g} {unit}, above the limit of {limit} for a file of its size; if this "
+                f"is right, save it without compression"
+            )
 
 
 def _header(path: Path, name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

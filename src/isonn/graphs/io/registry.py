@@ -294,6 +294,8 @@ def _named(path: Path) -> Iterator[None]:
         raise DatasetError(f"{path} cannot be used: {error}") from error
     except UnicodeDecodeError as error:
         raise DatasetError(f"{path} is not text in UTF-8 ({short(error)}); save it as UTF-8") from error
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise DatasetError(f"{error.filename or path} is missing; add the file") from error
     except OSError as error:
         where = error.filename or path
         raise DatasetError(f"{where} cannot be read ({error.strerror or short(error)}); check the file") from error

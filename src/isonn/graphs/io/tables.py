@@ -1,10 +1,11 @@
-"""Tables as rows of text: CSV with any delimiter, Excel and Parquet, plain or compressed."""
+"""Tables as rows of text: CSV with any delimiter, Excel and Parquet, plain or compressed; matrices in CSV."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
 
 from isonn.errors import DatasetError, MissingDependencyError, naming_the_extra
 from isonn.files import atomic_file
@@ -103,27 +107,111 @@ def write_text(path: Path) -> Iterator[TextIO]:
 
 
 def _text_rows(path: Path) -> Iterator[list[str]]:
+    with _csv_rows(path, _DELIMITERS) as (rows, _):
+        yield from (row for row in rows if row)
+
+
+@contextmanager
+def _csv_rows(path: Path, delimiters: str) -> Iterator[tuple[Iterator[list[str]], str]]:
+    """Open a table of text; return its rows and the delimiter."""
     before = csv.field_size_limit(_LONGEST)
     try:
         with open_text(path) as file:
             first = file.readline()
             if first.lower().startswith("sep="):  # written by spreadsheets to give the delimiter
                 first = file.readline()
-            delimiter = _delimiter(first, path.name.lower().removesuffix(".gz").endswith(".txt"))
-            rows = csv.reader(chain([first], file), delimiter=delimiter, skipinitialspace=delimiter == " ")
-            yield from (row for row in rows if row)
+            delimiter = max(delimiters, key=first.count)
+            if delimiter not in first:  # a space only where no other character separates the names
+                spaces = path.name.lower().removesuffix(".gz").endswith(".txt") and " " in first.strip()
+                delimiter = " " if spaces else ","
+            yield csv.reader(chain([first], file), delimiter=delimiter, skipinitialspace=delimiter == " "), delimiter
     except csv.Error as error:
         raise DatasetError(f"{path} is not a table ({error}); save it as CSV again") from error
     finally:
         csv.field_size_limit(before)
 
 
-def _delimiter(header: str, spaces: bool) -> str:
-    """Return the character that separates the names of a header; a space only where no other does."""
-    most = max(_DELIMITERS, key=header.count)
-    if most in header:
-        return most
-    return " " if spaces and " " in header.strip() else ","
+def read_table(path: Path) -> list[list[str]]:
+    """Read the cells of a table separated by commas, semicolons or tabs; skip blank lines."""
+    with _csv_rows(path, ",;\t") as (lines, delimiter):
+        rows = [row for line in lines if any(row := [cell.strip() for cell in line])]
+    if any("\0" in cell for row in rows for cell in row):
+        raise DatasetError(f"{path} is not text but binary; check that this is the right file")
+    if delimiter == ";":  # if semicolons separate cells, commas are decimal points
+        rows = [[point if _is_number(point := cell.replace(",", ".")) else cell for cell in row] for row in rows]
+    return rows
+
+
+def read_matrix(path: Path, square: bool = True) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
+    """Read a square matrix with an optional header and index column; return it with its node names, if any.
+
+    With ``square=False``, also read a table of numbers with one column per node and an optional header.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plain = np.loadtxt(path, delimiter=",", comments=None, ndmin=2, encoding="utf-8-sig")
+        if plain.shape[0] == plain.shape[1]:
+            return plain, None
+    except (ValueError, OverflowError, UserWarning, DeprecationWarning, OSError):
+        pass  # not only numbers; read it cell by cell
+    rows = read_table(path)
+    width = max(map(len, rows), default=0)
+    columns, index = _edges_of(rows, width)
+    if columns and index and columns != index and not (_counted(columns) or _counted(index)):
+        at = next(i for i, names in enumerate(zip(columns, index, strict=True)) if len(set(names)) > 1)
+        raise DatasetError(
+            f"{path} calls column {at} {columns[at]!r:.60} and row {at} {index[at]!r:.60}; use one order for both"
+        )
+    if not square and not columns and not index and rows and not any(map(_is_number, rows[0])):
+        index = [row[0] for row in rows[1:]] if rows[0][0] == "" else []  # as pandas writes it
+        columns = rows[0][bool(index) :]
+    rows = [row[bool(index) :] for row in rows[bool(columns) :]]
+    for number, row in enumerate(rows, start=1 + bool(columns)):
+        wrong = next((cell for cell in row if not _is_number(cell)), None)
+        if wrong is not None:
+            raise DatasetError(f"row {number} of {path} holds {wrong!r:.60}, which is not a number; correct it")
+        if not square and len(row) != len(rows[0]):
+            raise DatasetError(f"row {number} of {path} has {len(row)} cells and the first {len(rows[0])}; correct it")
+        if square and len(row) != len(rows):
+            raise DatasetError(
+                f"{path} is {len(rows)} x {len(row)} in row {number}, not square; give n rows of n numbers, with or "
+                f"without a header and an index column"
+            )
+    if not rows:
+        raise DatasetError(f"{path} is empty; give n rows of n numbers")
+    names = columns if columns and not _counted(columns) else index
+    matrix = np.array([[float(cell) for cell in row] for row in rows])
+    names = names if len(names) == matrix.shape[1] else []
+    return matrix, None if not names or _counted(names) else np.array(names, dtype=np.str_)
+
+
+def _edges_of(rows: list[list[str]], width: int) -> tuple[list[str], list[str]]:
+    """Return the column and row names of a square matrix, [] if it has none."""
+    height = len(rows)
+    if height == width > 1 and all(len(row) == width for row in rows[1:]):
+        if len(rows[0]) == width - 1 or not _is_number(rows[0][0]):
+            return rows[0][-(width - 1) :], [row[0] for row in rows[1:]]
+    elif height == width + 1 and (_counted(rows[0]) or not any(map(_is_number, rows[0]))):
+        return rows[0], []
+    elif 1 < height == width - 1:
+        index = [row[0] for row in rows]
+        if _counted(index) or not any(map(_is_number, index)):
+            return [], index
+    return [], []
+
+
+def _counted(names: list[str]) -> bool:
+    """Return whether names are just the numbers from 0 or from 1."""
+    return names in ([str(i) for i in range(len(names))], [str(i + 1) for i in range(len(names))])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _excel_rows(path: Path) -> Iterator[list[str]]:

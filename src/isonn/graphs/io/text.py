@@ -1,16 +1,14 @@
-"""Read numbers and tables from text files in common encodings, with errors that name the file and line."""
+"""Encodings of text files, and numbers in large ones, with errors that name the file and line."""
 
 from __future__ import annotations
 
 import codecs
-import csv
 import importlib.util
 import io
 import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -33,123 +31,6 @@ def encoding_of(head: bytes) -> str:
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8-sig"
-
-
-@contextmanager
-def naming_the_file(path: Path) -> Iterator[None]:
-    """Raise `DatasetError` for a file that is missing or cannot be read."""
-    try:
-        yield
-    except (FileNotFoundError, IsADirectoryError) as error:
-        raise DatasetError(f"{path} is missing; add the file") from error
-    except OSError as error:
-        raise DatasetError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
-
-
-def read_text(path: Path) -> str:
-    """Read a text file."""
-    with naming_the_file(path):
-        data = path.read_bytes()
-    try:
-        text = data.decode(encoding_of(data[: 2**20]))
-    except UnicodeError as error:
-        raise DatasetError(f"{path} is not text; check that this is the right file, saved as UTF-8") from error
-    if "\0" in text:
-        raise DatasetError(f"{path} is not text but binary; check that this is the right file")
-    return text
-
-
-def read_table(path: Path) -> list[list[str]]:
-    """Read the cells of a table separated by commas, semicolons or tabs; skip blank lines."""
-    file = io.StringIO(read_text(path), newline="")
-    first = file.readline()
-    if first.lower().startswith("sep="):  # spreadsheets declare the separator here
-        start, first = file.tell(), file.readline()
-    else:
-        start = 0
-    file.seek(start)
-    separator = max(",;\t", key=first.count)
-    try:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(file, delimiter=separator)]
-    except csv.Error as error:
-        raise DatasetError(f"{path} is not a table ({error}); save it as CSV again") from error
-    if separator == ";":  # if semicolons separate cells, commas are decimal points
-        rows = [
-            [cell.replace(",", ".") if _is_number(cell.replace(",", ".")) else cell for cell in row] for row in rows
-        ]
-    return [row for row in rows if any(row)]
-
-
-def read_matrix(path: Path, square: bool = True) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
-    """Read a square matrix with an optional header and index column; return it with its node names, if any.
-
-    With ``square=False``, also read a table of numbers with one column per node and an optional header.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            plain = np.loadtxt(path, delimiter=",", comments=None, ndmin=2, encoding="utf-8-sig")
-        if plain.shape[0] == plain.shape[1]:
-            return plain, None
-    except (ValueError, OverflowError, UserWarning, DeprecationWarning, OSError):
-        pass  # not only numbers; read it cell by cell
-    rows = read_table(path)
-    width = max(map(len, rows), default=0)
-    columns, index = _edges_of(rows, width)
-    if columns and index and columns != index and not (_counted(columns) or _counted(index)):
-        at = next(i for i, names in enumerate(zip(columns, index, strict=True)) if len(set(names)) > 1)
-        raise DatasetError(
-            f"{path} calls column {at} {columns[at]!r:.60} and row {at} {index[at]!r:.60}; use one order for both"
-        )
-    if not square and not columns and not index and rows and not any(map(_is_number, rows[0])):
-        index = [row[0] for row in rows[1:]] if rows[0][0] == "" else []  # as pandas writes it
-        columns = rows[0][bool(index) :]
-    rows = [row[bool(index) :] for row in rows[bool(columns) :]]
-    for number, row in enumerate(rows, start=1 + bool(columns)):
-        wrong = next((cell for cell in row if not _is_number(cell)), None)
-        if wrong is not None:
-            raise DatasetError(f"row {number} of {path} holds {wrong!r:.60}, which is not a number; correct it")
-        if not square and len(row) != len(rows[0]):
-            raise DatasetError(f"row {number} of {path} has {len(row)} cells and the first {len(rows[0])}; correct it")
-        if square and len(row) != len(rows):
-            raise DatasetError(
-                f"{path} is {len(rows)} x {len(row)} in row {number}, not square; give n rows of n numbers, with or "
-                f"without a header and an index column"
-            )
-    if not rows:
-        raise DatasetError(f"{path} is empty; give n rows of n numbers")
-    names = columns if columns and not _counted(columns) else index
-    matrix = np.array([[float(cell) for cell in row] for row in rows])
-    names = names if len(names) == matrix.shape[1] else []
-    return matrix, None if not names or _counted(names) else np.array(names, dtype=np.str_)
-
-
-def _edges_of(rows: list[list[str]], width: int) -> tuple[list[str], list[str]]:
-    """Return the column and row names of a square matrix, [] if it has none."""
-    height = len(rows)
-    if height == width > 1 and all(len(row) == width for row in rows[1:]):
-        if len(rows[0]) == width - 1 or not _is_number(rows[0][0]):
-            return rows[0][-(width - 1) :], [row[0] for row in rows[1:]]
-    elif height == width + 1 and (_counted(rows[0]) or not any(map(_is_number, rows[0]))):
-        return rows[0], []
-    elif 1 < height == width - 1:
-        index = [row[0] for row in rows]
-        if _counted(index) or not any(map(_is_number, index)):
-            return [], index
-    return [], []
-
-
-def _counted(names: list[str]) -> bool:
-    """Return whether names are just the numbers from 0 or from 1."""
-    return names in ([str(i) for i in range(len(names))], [str(i + 1) for i in range(len(names))])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 #: Bytes of a file that are read at a time.
@@ -175,7 +56,7 @@ def number_blocks(path: Path, dtype: type = float, span: tuple[int, int] | None 
     lines parsed one by one, to find the wrong one.
     """
     width = 0
-    with naming_the_file(path), path.open("rb") as file:
+    with path.open("rb") as file:
         start, stop = span or (0, os.fstat(file.fileno()).st_size)
         file.seek(start)
         while (left := stop - file.tell()) > 0:

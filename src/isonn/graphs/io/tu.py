@@ -284,8 +284,9 @@ def _name(folder: Path) -> str:
         raise DatasetError(f"{folder} is one file of a TU dataset; give its folder {folder.parent}")
     names = sorted(path.name[: -len("_A.txt")] for path in folder.glob("*_A.txt"))
     if len(names) != 1:
-        what = f"those of {', '.join(names):.100}" if names else "no *_A.txt"
-        raise DatasetError(f"{folder} holds {what}; a TU folder holds the files of one dataset")
+        raise DatasetError(
+            f"{folder} holds those of {', '.join(names):.100}; a TU folder holds the files of one dataset"
+        )
     return names[0]
 
 
