@@ -10,14 +10,8 @@ import torch
 from isonn.matching.exact import for_each_block
 from isonn.windows.match import FloatArray, IntArray, Windows
 
-#: Numbers in one block of products: 2 MB of float32.
-PRODUCTS = 2**19
-
-
-#: Permutations multiplied at once: 7!.
-PART_PERMUTATIONS = 5040
-
-
+#: Numbers in one block of products, 2 MB of float32, and fewest windows in one.
+PRODUCTS, FEWEST = 2**19, 64
 #: Numbers in one block of settling.
 SETTLED_NUMBERS = 2**18
 
@@ -31,22 +25,19 @@ def best_permutations(table: FloatArray, windows: Windows, rows: IntArray, count
         - table ``(f, k*k)``
         - outputs ``(count, rows)``
     """
-    from isonn.windows import kernels
-
     relabelled = torch.from_numpy(table)
-    parts = relabelled.split(PART_PERMUTATIONS)
     values = np.full((len(rows), count), -np.inf, dtype=table.dtype)
     which = np.full((len(rows), count), -1, dtype=np.int64)
-    size = max(1, PRODUCTS // len(parts[0]))
+    size, found = max(FEWEST, PRODUCTS // len(table)), min(count, len(table))
 
     def new_worker() -> Callable[[slice], None]:
-        buffer = relabelled.new_empty(size * len(parts[0]))
+        buffer = relabelled.new_empty(size * len(table))
 
         def work(block: slice) -> None:
             some = torch.from_numpy(windows.values(rows[block]))
-            for number, part in enumerate(parts):
-                product = torch.mm(some, part.t(), out=buffer[: len(some) * len(part)].view(len(some), len(part)))
-                kernels.keep_largest(product.numpy(), number * PART_PERMUTATIONS, values[block], which[block])
+            product = torch.mm(some, relabelled.t(), out=buffer[: len(some) * len(table)].view(len(some), len(table)))
+            best = product.topk(found, dim=1)
+            values[block, :found], which[block, :found] = best.values.numpy(), best.indices.numpy()
 
         return work
 

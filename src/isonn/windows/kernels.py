@@ -20,8 +20,6 @@ from isonn.compiled import compiled
 RUN = 1024
 #: Windows of a run that are copied together first if they are not adjacent.
 COPIED = 512
-#: Products per group; the search for the largest few starts from the group maxima.
-GROUP = 16
 #: Permutations multiplied at once; tables are padded to a multiple of it.
 AT_ONCE = 4
 
@@ -158,61 +156,6 @@ def match_at(size, flat, starts, n, ranked, table, winners, distance):  # type: 
         for j in range(length):
             winners[start + j] = winner[j]
             distance[start + j] = _distance(size, flat, starts[start + j], n, table, winner[j])
-
-
-@compiled(error_model="numpy")
-def _group_maxima(row, maxima):  # type: ignore[no-untyped-def]
-    """Write the maximum of each group; the numbers of a group are ``len(maxima)`` apart, for vectorisation."""
-    groups = len(maxima)
-    for g in range(groups):
-        maxima[g] = row[g]
-    for start in range(groups, len(row), groups):
-        line = row[start : start + groups]
-        for g in range(len(line)):
-            maxima[g] = line[g] if line[g] > maxima[g] else maxima[g]
-
-
-@compiled(inline="always")
-def _insert(values, numbers, value, number):  # type: ignore[no-untyped-def]
-    """Insert a value into a descending list; of equals the first stays in front."""
-    line = len(values) - 1
-    while line > 0 and value > values[line - 1]:
-        values[line], numbers[line] = values[line - 1], numbers[line - 1]
-        line -= 1
-    values[line], numbers[line] = value, number
-
-
-@compiled(error_model="numpy")
-def keep_largest(products, first, values, which):  # type: ignore[no-untyped-def]
-    """Keep the largest products of each window in descending order, with their permutations.
-
-    The largest product is repeatedly taken from the group with the largest maximum.
-
-    Args:
-        products: ``(windows, permutations)``, numbered from ``first``; overwritten.
-        values, which: updated, ``(windows, count)``; initially -inf and -1.
-    """
-    count, f = values.shape[1], products.shape[1]
-    maxima = np.empty((f + GROUP - 1) // GROUP, products.dtype)
-    for w in range(len(products)):
-        row = products[w]
-        _group_maxima(row, maxima)
-        for _ in range(min(count, f)):
-            group, high = 0, maxima[0]
-            for g in range(len(maxima)):
-                group = g if maxima[g] > high else group
-                high = maxima[g] if maxima[g] > high else high
-            if not high > values[w, count - 1]:
-                break
-            at, rest = group, row.dtype.type(-np.inf)
-            for j in range(group, f, len(maxima)):
-                if row[j] == high:
-                    at = j
-            row[at] = -np.inf
-            for j in range(group, f, len(maxima)):
-                rest = row[j] if row[j] > rest else rest
-            maxima[group] = rest
-            _insert(values[w], which[w], high, first + at)
 
 
 @compiled(fastmath=_FAST, error_model="numpy")
