@@ -29,6 +29,15 @@ _SHAPES = {
     "folds": ("iu", (1,)),
     "ids": ("U", (1,)),
 }
+#: The same for a graph made by a user, and what to use.
+_GRAPH = {
+    "edges": ("iu", 2, "integers of shape (m, 2)"),
+    "weights": ("biuf", 1, "numbers"),
+    "edge_labels": ("biufU", 1, "numbers only or strings only"),
+    "node_labels": ("biufU", 1, "numbers only or strings only"),
+    "node_attributes": ("biuf", 2, "numbers of shape (n, d)"),
+    "node_names": ("U", 1, "strings"),
+}
 _KINDS = {"iu": "integers", "biuf": "numbers", "U": "strings", "biufUO": "numbers or strings"}
 
 
@@ -38,31 +47,19 @@ def check_graph(graph: Graph) -> None:
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= MAX_NODES:
         raise InputError(f"n={n!r:.60} is not a valid number of nodes; use an integer from 1 to {MAX_NODES}")
     columns: dict[str, Any] = {"n": int(n)}
-    for name, kinds in (
-        ("edges", "iu"),
-        ("weights", "biuf"),
-        ("edge_labels", "biufU"),
-        ("node_labels", "biufU"),
-        ("node_attributes", "biuf"),
-        ("node_names", "U"),
-    ):
+    for name, (kinds, dimensions, what) in _GRAPH.items():
         if getattr(graph, name) is None and name != "edges":
             continue
-        expected = n if name in OF_NODES else m
         try:
             array = np.array(getattr(graph, name))
         except (ValueError, TypeError, OverflowError, RuntimeError) as error:
             raise InputError(f"{name} of the graph cannot be read as an array; give rows of one length") from error
-        dimensions = 2 if name in ("edges", "node_attributes") else 1
         if not array.size and name != "node_attributes":
-            array = np.zeros((0, 2) if name == "edges" else (0,), dtype=np.int64)
+            array = np.zeros((0, 2)[:dimensions], dtype=np.int64)
         if array.dtype.kind not in kinds or array.ndim != dimensions or (name == "edges" and array.shape[1] != 2):
-            what = {"edges": "integers of shape (m, 2)", "node_attributes": "numbers of shape (n, d)"}.get(name)
-            what = what or {"U": "strings", "biuf": "numbers"}.get(kinds, "numbers only or strings only")
             raise InputError(f"{name} of the graph has shape {array.shape} and type {array.dtype}; use {what}")
-        if name == "edges":
-            m = len(array)
-        elif len(array) != expected:
+        m = len(array) if name == "edges" else m
+        if len(array) != (expected := n if name in OF_NODES else m):
             raise InputError(f"the graph has {len(array)} {name} where {expected} are needed; give one each")
         columns[name] = array
     edges = columns["edges"] = columns["edges"].astype(np.int64)

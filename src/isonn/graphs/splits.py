@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from isonn.errors import InputError
 from isonn.packing import IntArray
 from isonn.seeding import numpy_stream
 
-Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+Fold = tuple[IntArray, IntArray]
 
 
 def balanced_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
@@ -23,11 +21,10 @@ def balanced_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold]:
         >>> [(len(train), len(test)) for train, test in balanced_folds([0] * 9 + [1] * 3, n_folds=3, seed=0)]
         [(4, 2), (4, 2), (4, 2)]
     """
-    code, counts, classes = _classes(y)
-    _check(n_folds, counts, classes)
+    code, counts = _classes(y, n_folds)
     draw = numpy_stream(seed, "balance")
     chosen = np.sort(
-        np.concatenate([draw.permutation(np.flatnonzero(code == c))[: counts.min()] for c in range(len(classes))])
+        np.concatenate([draw.permutation(np.flatnonzero(code == c))[: counts.min()] for c in range(len(counts))])
     )
     return [(chosen[train], chosen[test]) for train, test in _split(code[chosen], n_folds, seed)]
 
@@ -40,9 +37,7 @@ def stratified_folds(y: ArrayLike, n_folds: int = 3, seed: int = 0) -> list[Fold
         >>> [y[test].tolist() for _, test in stratified_folds(y, n_folds=2)]
         [['a', 'b'], ['a', 'b']]
     """
-    code, counts, classes = _classes(y)
-    _check(n_folds, counts, classes)
-    return _split(code, n_folds, seed)
+    return _split(_classes(y, n_folds)[0], n_folds, seed)
 
 
 def grouped_folds(y: ArrayLike, groups: ArrayLike, n_folds: int = 10, seed: int = 0) -> list[Fold]:
@@ -55,8 +50,7 @@ def grouped_folds(y: ArrayLike, groups: ArrayLike, n_folds: int = 10, seed: int 
         >>> sorted(test.tolist() for _, test in grouped_folds([0, 1, 0, 1], [7, 7, 8, 8], n_folds=2))
         [[0, 1], [2, 3]]
     """
-    code, counts, classes = _classes(y)
-    _check(n_folds, counts, classes)
+    code, counts = _classes(y, n_folds)
     column = np.asarray(groups)
     if column.shape != code.shape:
         raise InputError(f"groups have shape {column.shape} for {len(code)} graphs; give one group per graph")
@@ -111,16 +105,12 @@ def released_folds(folds: ArrayLike | None) -> list[Fold]:
     return [(np.flatnonzero(column != value), np.flatnonzero(column == value)) for value in values]
 
 
-def _classes(y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """Return the class number of each graph, the number of graphs per class, and the classes."""
+def _classes(y: ArrayLike, n_folds: int) -> tuple[IntArray, IntArray]:
+    """Return the class number of each graph, and the number of graphs per class, which must suffice for the folds."""
     column = np.asarray(y)
     if column.ndim != 1:
         raise InputError(f"y has shape {column.shape}; folds need one class per graph, of shape (g,)")
     classes, code, counts = np.unique(column, return_inverse=True, return_counts=True)
-    return code.astype(np.int64), counts.astype(np.int64), classes
-
-
-def _check(n_folds: int, counts: NDArray[np.int64], classes: NDArray[Any]) -> None:
     if not isinstance(n_folds, (int, np.integer)) or isinstance(n_folds, bool) or n_folds < 2:
         raise InputError(f"n_folds={n_folds!r} is not a valid number of folds; use an integer >= 2")
     if len(classes) < 2:
@@ -132,9 +122,10 @@ def _check(n_folds: int, counts: NDArray[np.int64], classes: NDArray[Any]) -> No
             f"class {classes[rare]} has {counts[rare]} graphs, fewer than the {n_folds} folds; "
             + (f"use n_folds <= {counts[rare]}, or add graphs" if counts[rare] > 1 else "add graphs, or drop the class")
         )
+    return code.astype(np.int64), counts.astype(np.int64)
 
 
-def _split(code: NDArray[np.int64], n_folds: int, seed: int) -> list[Fold]:
+def _split(code: IntArray, n_folds: int, seed: int) -> list[Fold]:
     from sklearn.model_selection import StratifiedKFold  # takes a second to import
 
     splitter = StratifiedKFold(n_splits=int(n_folds), shuffle=True, random_state=_random_state(seed))

@@ -26,6 +26,7 @@ OnProgress = Callable[[int, "int | None"], None]
 MAX_BYTES = 8 * 2**30  # limit for a download and for an unpacked archive: many times the largest TU dataset
 MAX_MEMBERS = 10_000
 _CHUNK = 2**18
+_TIMEOUT = 30.0  # seconds to wait for an answer
 #: Required prefix of every address, including redirects.
 _SECURE = "https://"
 
@@ -37,7 +38,6 @@ def download(
     checksums: Path,
     verify: Callable[[Path], object] | None = None,
     on_progress: OnProgress | None = None,
-    timeout: float = 30.0,
 ) -> Path:
     """Fetch ``url`` to ``target`` and return ``target``; a ``.zip`` becomes the folder ``target``.
 
@@ -47,7 +47,6 @@ def download(
     Args:
         verify: called with the file or folder before it is moved to ``target``; an error stops the download.
         on_progress: called with the bytes read so far and the total, None if the server does not send it.
-        timeout: seconds to wait for an answer.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +59,7 @@ def download(
     try:
         archive = room / "download"
         trusted = _read(checksums).get(name)
-        _receive(url, archive, name, target, on_progress, timeout)
+        _receive(url, archive, name, target, on_progress)
         digest = _checked(archive, url, name, trusted, checksums)
         ready = _unpack(archive, room / "unpacked", url) if url.endswith(".zip") else archive
         if verify is not None:
@@ -94,7 +93,7 @@ class _Progress:
         pass
 
 
-def _receive(url: str, file: Path, name: str, target: Path, on_progress: OnProgress | None, timeout: float) -> None:
+def _receive(url: str, file: Path, name: str, target: Path, on_progress: OnProgress | None) -> None:
     import pooch
     import requests
 
@@ -110,7 +109,7 @@ def _receive(url: str, file: Path, name: str, target: Path, on_progress: OnProgr
     if not url.startswith(_SECURE):
         raise DatasetError(f"{name} was not downloaded: {url} is not {_SECURE}; {by_hand}")
     transfer = pooch.HTTPDownloader(
-        progressbar=_Progress(url, on_progress), chunk_size=_CHUNK, timeout=timeout, hooks={"response": only_secure}
+        progressbar=_Progress(url, on_progress), chunk_size=_CHUNK, timeout=_TIMEOUT, hooks={"response": only_secure}
     )
     try:
         transfer(url, str(file), None)

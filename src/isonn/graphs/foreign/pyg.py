@@ -128,8 +128,7 @@ def _tensor(value: Any, name: str) -> NDArray[Any]:
 
 def _columns(values: list[Any], counts: list[int], name: str) -> list[NDArray[Any]] | None:
     """Return the feature matrices of all graphs, or None; a graph without nodes or edges may omit its matrix."""
-    arrays = [None if value is None else _tensor(value, name) for value in values]
-    arrays = [None if a is None else np.atleast_1d(a) for a in arrays]
+    arrays = [None if value is None else np.atleast_1d(_tensor(value, name)) for value in values]
     arrays = [None if a is None else a.reshape(len(a), math.prod(a.shape[1:])) for a in arrays]
     widths = sorted({a.shape[1] for a in arrays if a is not None and len(a)})
     if widths in ([], [0]):
@@ -159,14 +158,11 @@ def _features(
 ) -> tuple[list[NDArray[Any]] | None, list[NDArray[Any]] | None]:
     """Return (labels, None) for one-hot rows and single integers, (None, attributes) otherwise."""
     columns = _columns(values, counts, name)
-    if columns is None:
-        return None, None
-    if not labels:
+    if columns is None or not labels:
         return None, columns
-    if columns[0].shape[1] == 1:
-        if all(column.dtype.kind in "biu" for column in columns):
-            return [column[:, 0] for column in columns], None
-        return None, columns
-    if all(((c == 0) | (c == 1)).all() and (c.sum(axis=1) == 1).all() for c in columns):
+    single = columns[0].shape[1] == 1
+    if single and all(column.dtype.kind in "biu" for column in columns):
+        return [column[:, 0] for column in columns], None
+    if not single and all(((c == 0) | (c == 1)).all() and (c.sum(axis=1) == 1).all() for c in columns):
         return [column.argmax(axis=1) for column in columns], None
     return None, columns

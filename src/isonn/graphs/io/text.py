@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import importlib.util
 import io
 import os
 import sys
 import warnings
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -92,56 +90,12 @@ def _plain_integers(block: bytes) -> NDArray[np.int64] | None:
     """Parse whole lines of comma-separated integers; None if there is anything else, or too little to compile for."""
     if len(block) < COMPILED_BYTES and "numba" not in sys.modules:
         return None
-    if importlib.util.find_spec("numba") is None:
-        return None
+    from isonn.graphs.io.integers import read_integers  # imports numba
+
     first = block.lstrip(b"\r\n").split(b"\n", 1)[0]
     rows = np.empty((block.count(b"\n") + 1, first.count(b",") + 1), dtype=np.int64)
-    count = _integer_loop()(np.frombuffer(block, dtype=np.uint8), rows)
+    count = read_integers(np.frombuffer(block, dtype=np.uint8), rows)
     return None if count < 0 else rows[:count]
-
-
-@lru_cache(maxsize=1)
-def _integer_loop() -> Any:
-    """Return the compiled loop; numba takes long to import."""
-    from isonn.compiled import compiled
-
-    @compiled()
-    def read_integers(text, rows):  # type: ignore[no-untyped-def]
-        """Write the rows; return their number, or -1 if the text is not plain integers in rows of one length."""
-        width, row, column = rows.shape[1], 0, 0
-        number, digits, negative, ended, blank = np.int64(0), 0, False, False, True
-        for i in range(len(text) + 1):
-            sign = text[i] if i < len(text) else np.uint8(10)
-            if 48 <= sign <= 57:
-                if ended or digits == 18:
-                    return -1
-                number = number * 10 + np.int64(sign - 48)
-                digits, blank = digits + 1, False
-            elif sign == 44 or sign == 10:
-                if blank and sign == 10 and column == 0:
-                    continue
-                if digits == 0 or column == width:
-                    return -1
-                rows[row, column] = -number if negative else number
-                column += 1
-                number, digits, negative, ended, blank = np.int64(0), 0, False, False, False
-                if sign == 10:
-                    if column != width:
-                        return -1
-                    row, column, blank = row + 1, 0, True
-            elif sign == 32 or sign == 9:
-                if negative and digits == 0:
-                    return -1
-                blank, ended = False, ended or digits > 0  # a line of spaces is left to NumPy, which refuses it
-            elif sign == 45 and digits == 0 and not negative:
-                negative, blank = True, False
-            elif sign == 13 and (i + 1 == len(text) or text[i + 1] == 10):
-                ended = ended or digits > 0
-            else:
-                return -1
-        return row
-
-    return read_integers
 
 
 def _first_bad_line(path: Path, dtype: type) -> str:
