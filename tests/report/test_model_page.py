@@ -20,7 +20,6 @@ from isonn.report.counts import piece_key
 from isonn.report.judged import cross_fitted, folds_of, held_out
 from isonn.report.model_page import ModelPage
 from isonn.report.trivial import trivial_tile
-from isonn.report.words import Naming
 
 
 def as_networkx(graph):
@@ -237,23 +236,6 @@ def test_a_reason_without_which_a_label_is_gone_says_so(mutag):
             assert (row.flips is None) == same
             flips.add(row.flips)
     assert flips > {None}
-
-
-def test_equal_pieces_have_equal_keys_and_others_do_not(mutag):
-    moved = mutag[:1].relabelled(5)[0]
-    graph = mutag[0]
-    nitro = [node for node in range(graph.n) if graph.node_labels[node] != 0]
-    there = [node for node in range(moved.n) if moved.node_labels[node] != 0]
-    assert piece_key(graph, nitro) == piece_key(moved, there)
-    assert piece_key(graph, nitro) != piece_key(graph, [0, 1, 2])
-
-
-def test_classes_have_their_names_or_say_that_they_are_classes():
-    assert Naming({1: "sick"}).class_(np.int64(1)) == "sick"
-    assert Naming().class_(0) == "class 0"
-    assert Naming().class_("well") == "well"
-    assert Naming(targets=("solubility",)).target(0) == "solubility"
-    assert len(Naming({0: "x" * 10_000}).class_(0)) == 60
 
 
 @pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")  # one atom kind is in a test molecule only

@@ -18,7 +18,6 @@ from isonn.report import explain_page, model_page, page, run_page
 from isonn.report.cases import Cases
 from isonn.report.judged import cross_fitted, held_out
 from isonn.report.page import Header, Section
-from isonn.report.words import percent_text
 
 #: Elements without an end tag in HTML and in drawings.
 SINGLE = {"br", "img", "path", "circle", "rect", "image", "meta"}
@@ -165,17 +164,6 @@ def test_predictions_of_a_page_are_those_of_its_models(mutag):
     for number, answer in zip(numbers, predicted, strict=True):
         (model,) = [model for model, tested in judged.shown if number in tested]
         assert model.predict(few[[number]]) == [answer]
-
-
-def test_deleting_reasons_together_says_what_deleting_them_one_by_one_says(mutag):
-    clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(mutag[:100])
-    graphs = mutag[100:112]
-    panels = Cases(held_out(clf, graphs), graphs, range(12), quiet=True).panels
-    for panel in panels:
-        reasons = clf.explain(graphs[panel.number]).reasons
-        column = int(np.flatnonzero(clf.classes_ == clf.predict(graphs[[panel.number]])[0])[0])
-        alone = ["" if reason.without is None else percent_text(reason.without[column]) for reason in reasons]
-        assert [row.without for row in panel.reasons] == alone
 
 
 def test_a_page_warns_once_of_labels_that_no_training_graph_has(mutag):

@@ -138,13 +138,3 @@ def test_a_page_of_one_names_classes_labels_and_numbers_as_the_data_do(mutag, tm
         found.to_html(tmp_path / f"{name}.html")
         assert re.search(said, re.sub(r"</?span[^>]*>", "", (tmp_path / f"{name}.html").read_text())), name
     assert found._repr_html_().startswith("<div><p>Predicted weight ")
-
-
-def test_prints_of_long_names_and_of_matches_are_short(explanation, mutag):
-    from dataclasses import replace
-
-    assert all(len(repr(match)) < 60 for match in explanation.matches)
-    named = replace(mutag[:60], ids=np.array(["n" * 10_000] * 60), class_names={-1: "a", 1: "b" * 10_000})
-    assert len(repr(named[0])) < 120
-    clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(named)
-    assert len(clf.explain(named[0]).summary()) < 2_000

@@ -212,7 +212,7 @@ def _answer_text(cases: Cases, explained: Any, piece: Piece | None) -> str:
     name, noun = cases.output_name(explained), cases.naming.noun
     if piece is not None and piece.means is not None:
         return (
-            f"{piece.held:,} of the {piece.total:,} {noun}s contain {piece.text}, the most important piece that not "
+            f"{piece.held:,} of the {piece.total:,} {noun}s contain {piece.phrase}, the most important piece that not "
             f"all contain: their mean {cases.naming.target(explained).removeprefix('the ')} is {piece.means[0]:.3g}, "
             f"that of the others {piece.means[1]:.3g}."
         )
@@ -234,11 +234,11 @@ def _counted(piece: Piece, which: str) -> str:
     if piece.times:
         rest = float(np.average(piece.times[1:], weights=[of for _, _, of in piece.counts[1:]]))
         return (
-            f"The {of:,} {which} contain {piece.text} {piece.times[0]:.1f} times on average, "
+            f"The {of:,} {which} contain {piece.phrase} {piece.times[0]:.1f} times on average, "
             f"the {others:,} others {rest:.1f} times."
         )
     do = "does" if others_held == 1 else "do"
-    return f"{held:,} of the {of:,} {which} contain {piece.text}, and {others_held:,} of the {others:,} others {do}."
+    return f"{held:,} of the {of:,} {which} contain {piece.phrase}, and {others_held:,} of the {others:,} others {do}."
 
 
 def _leading(shown: Sequence[Panel], name: str) -> tuple[str, int]:

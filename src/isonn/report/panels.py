@@ -15,7 +15,7 @@ from isonn.graphs.graph import Graph
 from isonn.report.counts import Holders
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_explained
 from isonn.report.waterfall import waterfall
-from isonn.report.words import CONNECTIONS, Naming, brief, listed, percent_text, reason_words
+from isonn.report.words import CONNECTIONS, Naming, listed, percent_text, reason_words
 from isonn.targets import Labels, Numbers
 
 #: How units that are not deleted are removed.
@@ -207,10 +207,7 @@ def _reason_rows(explanation: Explanation, naming: Naming, holders: Holders | No
     return tuple(
         ReasonRow(
             text=reason_words(reason),
-            # the words of connections name their regions
-            nodes=""
-            if reason.unit.kind in CONNECTIONS
-            else listed([brief(n, reason.graph.kind) for n in reason.names]),
+            nodes="" if reason.unit.kind in CONNECTIONS else listed(reason.names),  # whose words name them
             members=reason.nodes,
             contribution=reason.contribution,
             without="" if (left := reason.without) is None else text(float(left[column])),
@@ -256,10 +253,3 @@ def _place(graph: Graph, match: Match, look: Symbols) -> str:
         return ", ".join(look.name(graph, node) if node >= 0 else "padding" for node in nodes)
 
     return words(match.nodes) if match.columns is None else f"{words(match.nodes)} to {words(match.columns)}"
-
-
-def _nodes(reason: Reason) -> str:
-    """Return the nodes of a reason by name; "" if the reason's words already name them."""
-    if reason.unit.kind in CONNECTIONS:
-        return ""
-    return listed([brief(name, reason.graph.kind) for name in reason.names])

@@ -10,7 +10,7 @@ from html import escape
 from isonn.explain.explanation import Explanation
 from isonn.explain.reasons import Reason
 from isonn.report.draw import shortened
-from isonn.report.words import CONNECTIONS, brief, region_names
+from isonn.report.words import CONNECTIONS, region_names
 
 #: Units with bars of their own; the others share one.
 UNITS = 7
@@ -121,4 +121,4 @@ def _name(reason: Reason) -> str:
     """Return a unit in words; of connections, the regions alone."""
     if reason.unit.kind in CONNECTIONS:
         return " \u2013 ".join(region_names(reason))
-    return brief(reason.text, reason.graph.kind)
+    return reason.text

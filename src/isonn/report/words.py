@@ -19,7 +19,6 @@ from isonn.report.matrix import suits
 NAMED = 12
 #: Kinds of units that are connections of aligned graphs.
 CONNECTIONS = ("set", "connection")
-_NEIGHBOURS = re.compile(r" with \d+ neighbours?")
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def region_names(reason: Any) -> list[str]:
 
 def reason_words(reason: Any) -> str:
     """Describe a reason: its formula, or its nodes if they have names or the graph is dense."""
-    names = [brief(name, reason.graph.kind) for name in reason.names]
+    names = list(reason.names)
     if reason.unit.kind in CONNECTIONS:
         names = region_names(reason)
         rest = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
@@ -107,7 +106,7 @@ def reason_words(reason: Any) -> str:
     if reason.graph.node_names is not None:
         return listed(names)
     dense = reason.graph.node_labels is None and suits(reason.graph)
-    return f"nodes {listed(names)}" if dense else shortened(brief(reason.text, reason.graph.kind), 120)
+    return f"nodes {listed(names)}" if dense else shortened(reason.text, 120)
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -137,16 +136,6 @@ def listed(names: Sequence[str]) -> str:
     """
     rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(map(shortened, names[:NAMED])) + rest
-
-
-def brief(text: str, kind: str) -> str:
-    """Remove the number of neighbours from atoms of molecules, because the drawing shows it.
-
-    Example:
-        >>> brief("O with 1 neighbour-N+ with 3 neighbours", "molecules"), brief("ring C with 3 neighbours", "")
-        ('O-N+', 'ring C with 3 neighbours')
-    """
-    return _NEIGHBOURS.sub("", text) if kind == "molecules" else text
 
 
 def has_target(y: NDArray[Any]) -> NDArray[np.bool_]:

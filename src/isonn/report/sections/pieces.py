@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,6 @@ from isonn.report.cases import Cases
 from isonn.report.counts import Sides, count_by_class, has_classes, sides_of
 from isonn.report.draw import Drawing, Mark, draw_graph, draw_template, shortened
 from isonn.report.page import Section
-from isonn.report.words import brief
 from isonn.targets import Numbers
 
 #: Maximum number of pieces per class, of classes, and of examples per piece.
@@ -52,6 +52,11 @@ class Piece:
     example: Drawing | None
     means: tuple[float, float] | None = None
     times: tuple[float, ...] = ()
+
+    @property
+    def phrase(self) -> str:
+        """The piece in a sentence beside its drawing, without the number of neighbours of each node."""
+        return re.sub(r" \(neighbours: [^)]*\)", " with neighbours as drawn", self.text)
 
     @property
     def held(self) -> int:
@@ -113,9 +118,7 @@ def pieces_section(cases: Cases, pieces: Mapping[Any, Sequence[Piece]], first: A
 def _piece(reason: ClassReason, cases: Cases) -> Piece:
     graphs, numbers = cases.judged_graphs, cases.numbers
     times = cases.counts[:, [reason.column]].toarray().ravel()
-    held, text = times > 0, shortened(brief(reason.text, graphs.kind), 160)
-    if brief(reason.text, graphs.kind) != reason.text:
-        text += " (neighbours as drawn)"
+    held, text = times > 0, shortened(reason.text, 160)
     examples = [numbers[i] for i in _examples(reason, held, graphs)[:EXAMPLES]]
     example = None
     if examples:
