@@ -11,7 +11,6 @@ import pytest
 import isonn
 from isonn.errors import DatasetError, IsoNNWarning
 from isonn.graphs.io import registry
-from isonn.molecules import files
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -350,23 +349,9 @@ def test_repeats_are_counted_after_standardisation(table):
     assert len(isonn.load(path, standardize="none")) == 2
 
 
-def test_a_file_is_read_once(table, monkeypatch):
-    path = table(TABLE)
-    reader, passes = registry.reader_of(path), []
-    records = reader.records
-    monkeypatch.setattr(reader, "records", lambda *given: passes.append(given) or records(*given))
-    assert len(isonn.load(path)) == 3
-    assert len(passes) == 1
-
-
-def test_a_stream_surveys_its_file_once_and_again_only_if_it_changed(table, monkeypatch):
-    surveys = []
-    survey = files._survey
-    monkeypatch.setattr(files, "_survey", lambda records: surveys.append(1) or survey(records))
+def test_a_stream_reads_a_file_that_changed_anew(table):
     path = table("smiles,y\nCCO,1\nCC,0\nC,1\n")
     chunks = isonn.stream(path, at_once=2)
     assert [chunk.y.tolist() for chunk in [*chunks, *chunks]] == [[1, 0], [1], [1, 0], [1]]
-    assert len(surveys) == 1
     path.write_text("smiles,y\nCCO,1.5\nCC,0\nC,1\n")
     assert [chunk.y.tolist() for chunk in chunks] == [[1.5, 0], [1]]
-    assert len(surveys) == 2

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from rdkit import Chem, rdBase
 from rdkit.Chem import Mol
 from rdkit.Chem.Scaffolds import MurckoScaffold
+from rdkit.rdBase import BlockLogs
 
 from isonn.errors import InputError
 from isonn.graphs.graph import Graph, GraphSet
@@ -180,7 +181,7 @@ def to_mol(graph: Graph) -> Mol:
     for bond in molecule.GetBonds():
         bond.SetIsAromatic(bond.GetBondType() == Chem.BondType.AROMATIC)
     result = molecule.GetMol()
-    with silence():
+    with BlockLogs():
         Chem.SanitizeMol(result, catchErrors=True)
     return result
 
@@ -239,7 +240,7 @@ def is_smiles(text: str) -> bool:
         >>> is_smiles("CCO"), is_smiles("MUTAG")
         (True, False)
     """
-    with silence():
+    with BlockLogs():
         molecule, _ = parse_smiles(text, [])
     return not isinstance(molecule, str) and molecule.GetNumAtoms() > 0
 
@@ -320,16 +321,6 @@ def _bonds_of(
     links = np.concatenate([links[~np.isin(links[:, 0], others)], added])
     links = links[np.argsort(links[:, 0], kind="stable")]
     return links[:, 0], links[:, 1:]
-
-
-@contextmanager
-def silence() -> Iterator[None]:
-    """Keep RDKit from printing problems that `Problem` reports."""
-    block = rdBase.BlockLogs()
-    try:
-        yield
-    finally:
-        del block
 
 
 def _why_not(text: str, log: list[str]) -> str:

@@ -14,9 +14,10 @@ import numpy as np
 from rdkit import Chem
 from rdkit.Chem import Mol
 from rdkit.Chem.Draw import rdMolDraw2D
+from rdkit.rdBase import BlockLogs
 
 from isonn.explain.template import Template
-from isonn.molecules.convert import rdkit_atom, silence, to_mol
+from isonn.molecules.convert import rdkit_atom, to_mol
 from isonn.molecules.labels import read_atom, read_bond
 from isonn.report.draw import (
     Drawer,
@@ -122,7 +123,7 @@ class _Formula:
         options.dummiesAreAttachments = True
         options.prepareMolsBeforeDrawing = False
         options.fixedFontSize = 13
-        with silence():
+        with BlockLogs():
             try:
                 ready = rdMolDraw2D.PrepareMolForDrawing(molecule, kekulize, addChiralHs=False)
             except (ValueError, RuntimeError):  # aromatic atoms without alternating double bonds

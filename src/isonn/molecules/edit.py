@@ -9,10 +9,11 @@ from itertools import pairwise
 
 from rdkit import Chem
 from rdkit.Chem import BondType, Mol, RWMol
+from rdkit.rdBase import BlockLogs
 
 from isonn.errors import InputError
 from isonn.graphs.graph import Graph
-from isonn.molecules.convert import graph_of, silence, to_mol
+from isonn.molecules.convert import graph_of, to_mol
 from isonn.molecules.tables import read_table
 
 #: Hydrogens that take the place of a bond; none for dative and other bonds.
@@ -45,7 +46,7 @@ def delete_atoms(graph: Graph, atoms: Iterable[int]) -> Graph:
     if len(gone) == graph.n:
         raise InputError("no atom of the molecule is left; keep at least one")
     molecule = Chem.RWMol(to_mol(graph))
-    with silence(), suppress(Chem.KekulizeException):
+    with BlockLogs(), suppress(Chem.KekulizeException):
         Chem.Kekulize(molecule, clearAromaticFlags=True)  # an aromatic ring may be cut
     for bond in list(molecule.GetBonds()):
         first, second = bond.GetBeginAtom(), bond.GetEndAtom()
@@ -62,7 +63,7 @@ def delete_atoms(graph: Graph, atoms: Iterable[int]) -> Graph:
     for atom in sorted(gone, reverse=True):
         molecule.RemoveAtom(atom)
     result = molecule.GetMol()
-    with silence():
+    with BlockLogs():
         Chem.SanitizeMol(result, catchErrors=True)
     return graph_of(result, graph.row.get("standardize", "none"))
 
@@ -171,7 +172,7 @@ def _numbers() -> dict[str, int]:
 def _kekulized(molecule: Mol, double: tuple[int, int] | None = None) -> RWMol:
     """Return a copy with alternating bonds instead of aromatic ones; the aromatic bond ``double`` is double in it."""
     edited = RWMol(molecule)
-    with silence():
+    with BlockLogs():
         Chem.Kekulize(edited, clearAromaticFlags=True)
     bond = None if double is None else molecule.GetBondBetweenAtoms(*double)
     if double is None or bond is None or not bond.GetIsAromatic():
@@ -208,7 +209,7 @@ def _checked(edited: RWMol, touched: list[int]) -> Mol:
         atom.SetNumRadicalElectrons(0)
         atom.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
     result = edited.GetMol()
-    with silence():
+    with BlockLogs():
         try:
             Chem.SanitizeMol(result)
         except (Chem.AtomValenceException, Chem.KekulizeException, Chem.AtomKekulizeException) as error:

@@ -141,7 +141,7 @@ class MoleculeReader(Reader):
         """
         options = Options(smiles, target, standardize, numbers, censored, values, skip_bad)
         records = list(self.records(path, smiles))
-        plan = self._plan(path, records, options)
+        plan = _plan(path, *_survey(records), options)
         summary = _Summary(path, plan, options)
         graphs = summary.add(self._graphs(path, records, plan, options), len(records))
         if graphs is None:
@@ -213,12 +213,8 @@ class MoleculeReader(Reader):
         state = path.stat()
         key = (str(path.resolve()), state.st_mtime_ns, state.st_size, repr(options))
         if self._last_plan is None or self._last_plan[0] != key:
-            self._last_plan = key, self._plan(path, self.records(path, options.smiles), options)
+            self._last_plan = key, _plan(path, *_survey(self.records(path, options.smiles)), options)
         return self._last_plan[1]
-
-    def _plan(self, path: Path, records: Iterable[Record], options: Options) -> Plan:
-        check_mode(options.standardize)
-        return _plan(path, *_survey(records), options)
 
     def _graphs(
         self, path: Path, records: list[Record], plan: Plan, options: Options, keep: bool = False
@@ -360,6 +356,7 @@ def _naming_rank(name: str) -> int | None:
 
 
 def _plan(path: Path, columns: dict[str, Column], unique: set[str], options: Options) -> Plan:
+    check_mode(options.standardize)
     values = values_option(options.values)
     names = choose_targets(path, columns, options.target)
     readings = []

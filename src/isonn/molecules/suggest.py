@@ -11,11 +11,12 @@ from rdkit import Chem, DataStructs
 from rdkit.Chem import Mol
 from rdkit.Chem.rdChemReactions import ReactionFromSmarts
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+from rdkit.rdBase import BlockLogs
 
 from isonn.errors import InputError
 from isonn.explain.suggest import Editor, register_editor
 from isonn.graphs.graph import Graph, GraphSet
-from isonn.molecules.convert import read_molecules, silence, to_mol
+from isonn.molecules.convert import read_molecules, to_mol
 from isonn.molecules.edit import UNIT_REPLACEMENTS, attach, delete_atoms
 from isonn.molecules.tables import read_table
 from isonn.molecules.units import units
@@ -32,7 +33,7 @@ class MoleculeEditor(Editor):
         """Return edits with the canonical SMILES of their results."""
         molecule = to_mol(graph)
         found: dict[str, str] = {}
-        with silence():
+        with BlockLogs():
             for words, product in (*_replaced_units(graph, molecule), *_replacements(molecule)):
                 try:
                     Chem.SanitizeMol(product)
