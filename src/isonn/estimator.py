@@ -5,8 +5,7 @@ A method implements two hooks, which receive checked data:
 - ``_fit(graphs, targets)``: fit to a `GraphSet`; ``targets`` come from ``self.target_.encode``;
 - ``_answers(graphs)``: probabilities or values, shape (g, outputs), one column per entry of ``target_.classes``.
 
-A method that can be saved adds ``_description()``, ``_tensors()`` and ``_restore(description, tensors)``; see
-`isonn.model_files`.
+A method that can be saved adds the hooks of `isonn.model_files.Saved`.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from isonn.graphs.io.registry import listed
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
 from isonn.judged import Judged
-from isonn.model_files import SAVED, TRAINED_ON, as_pairs, as_tuples, write_model
+from isonn.model_files import Saved
 from isonn.packing import mix64
 from isonn.params import check_sample_weight
 from isonn.targets import Classes, Labels, Numbers, Target, as_y
 
 
-class GraphEstimator(Judged, BaseEstimator):
+class GraphEstimator(Saved, Judged, BaseEstimator):
     """Base of all estimators; see the module docstring for the hooks.
 
     Attributes set by ``fit``:
@@ -81,31 +80,6 @@ class GraphEstimator(Judged, BaseEstimator):
         """
         answers = self._answers_of(X, on_error)
         return _or_nan(self.target_.decide(answers), np.asarray(np.isnan(answers).all(axis=1)))
-
-    def save(self, path: str | Path) -> None:
-        """Save the model to a new folder, for `isonn.load_model`."""
-        self._require_fit()
-        name = type(self).__name__
-        if name not in SAVED or type(self).__module__ != SAVED[name]:
-            raise InputError(f"{name} cannot be saved; these can: {', '.join(sorted(SAVED))}")
-        params = self.get_params(deep=False)
-        seed = getattr(self, "seed_", None)
-        if "random_state" in params:
-            params["random_state"] = seed if params["random_state"] is not None else None
-        description = {
-            "class": name,
-            "params": params,
-            "target": self.target_.describe(),
-            "size": self.size_,
-            "seed": seed,
-            "label_names": {kind: as_pairs(names) for kind, names in self.label_names_.items()},
-            "standardize": self.standardize_,
-            "details": self._description(),
-        }
-        tensors = self._tensors()
-        if self._trained_on is not None:
-            tensors = {**tensors, TRAINED_ON: self._trained_on}
-        write_model(Path(path), description, tensors)
 
     def seen_in_training(self, X: Any) -> NDArray[np.bool_]:
         """Return which graphs the model was fitted to, shape (g,); all False if unknown.
@@ -166,23 +140,6 @@ class GraphEstimator(Judged, BaseEstimator):
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
         raise TypeError(f"{type(self).__name__} does not implement _answers")
-
-    @classmethod
-    def _params_from_json(cls, stored: dict[str, Any]) -> dict[str, Any]:
-        """Restore the parameters of a saved model."""
-        return {name: as_tuples(value) for name, value in stored.items()}
-
-    def _description(self) -> dict[str, Any]:
-        """Return what `_restore` needs besides parameters and tensors, as JSON."""
-        return {}
-
-    def _tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the learned numbers by name."""
-        raise TypeError(f"{type(self).__name__} does not implement _tensors")
-
-    def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-        """Restore the state from the results of `_description` and `_tensors`."""
-        raise TypeError(f"{type(self).__name__} does not implement _restore")
 
     def _start(self, X: Any, y: Any) -> tuple[GraphSet, NDArray[Any]]:
         """Reset an earlier fit; check the graphs and encode the targets."""

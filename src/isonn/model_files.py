@@ -9,7 +9,7 @@ import hashlib
 import importlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 import isonn
 from isonn.errors import InputError, IsoNNError, ModelFileError
 from isonn.files import atomic_directory, check_new
-from isonn.targets import target_from
+from isonn.targets import Target, target_from
 
 FORMAT = "isonn-model-3"
 JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
@@ -39,6 +39,62 @@ SAVED = {
     "SubgraphClassifier": "isonn.subgraphs.estimators",
     "SubgraphRegressor": "isonn.subgraphs.estimators",
 }
+
+
+class Saved:
+    """Methods of estimators that can be saved: they implement ``_description``, ``_tensors`` and ``_restore``."""
+
+    if TYPE_CHECKING:  # of the estimator
+        target_: Target
+        size_: int
+        label_names_: dict[str, dict[Any, str]]
+        standardize_: str | None
+        _trained_on: NDArray[np.uint64] | None
+        get_params: Any
+
+        def _require_fit(self) -> bool: ...
+
+    def save(self, path: str | Path) -> None:
+        """Save the model to a new folder, for `isonn.load_model`."""
+        self._require_fit()
+        name = type(self).__name__
+        if name not in SAVED or type(self).__module__ != SAVED[name]:
+            raise InputError(f"{name} cannot be saved; these can: {', '.join(sorted(SAVED))}")
+        params = self.get_params(deep=False)
+        seed = getattr(self, "seed_", None)
+        if "random_state" in params:
+            params["random_state"] = seed if params["random_state"] is not None else None
+        description = {
+            "class": name,
+            "params": params,
+            "target": self.target_.describe(),
+            "size": self.size_,
+            "seed": seed,
+            "label_names": {kind: as_pairs(names) for kind, names in self.label_names_.items()},
+            "standardize": self.standardize_,
+            "details": self._description(),
+        }
+        tensors = self._tensors()
+        if self._trained_on is not None:
+            tensors = {**tensors, TRAINED_ON: self._trained_on}
+        write_model(Path(path), description, tensors)
+
+    @classmethod
+    def _params_from_json(cls, stored: dict[str, Any]) -> dict[str, Any]:
+        """Restore the parameters of a saved model."""
+        return {name: as_tuples(value) for name, value in stored.items()}
+
+    def _description(self) -> dict[str, Any]:
+        """Return what `_restore` needs besides parameters and tensors, as JSON."""
+        return {}
+
+    def _tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the learned numbers by name."""
+        raise TypeError(f"{type(self).__name__} does not implement _tensors")
+
+    def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
+        """Restore the state from the results of `_description` and `_tensors`."""
+        raise TypeError(f"{type(self).__name__} does not implement _restore")
 
 
 def load_model(path: str | Path) -> Any:
