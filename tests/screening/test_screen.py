@@ -20,8 +20,8 @@ from tests_commands import refused, run
 
 import isonn
 from isonn.errors import InputError
+from isonn.screening import Best, screen
 from isonn.screening import run as screening
-from isonn.screening import screen
 from isonn.screening.finished import Finished
 from isonn.screening.pieces import read_truth
 from isonn.screening.run import partial_folder
@@ -253,7 +253,7 @@ def test_top_keeps_the_best_rows_with_reasons_also_after_a_stop(
     screen(model, [str(table)], tmp_path / "all.csv")
     rows = [row for row in rows_of(tmp_path / "all.csv") if not row["problem"]]
     rows.sort(key=lambda row: (float(row["p(1)"]) * (1 if lowest else -1), int(row["graph"])))
-    options = {"top": 9, "lowest": lowest, "extras": {"reasons": 2}}
+    options = {"best": Best(9, lowest=lowest), "extras": {"reasons": 2}}
     for pieces in (3, 99):
         stopped_after(pieces, monkeypatch, model, [str(table)], tmp_path / "best.csv", **options)
     best = rows_of(tmp_path / "best.csv")
@@ -301,7 +301,7 @@ def test_metrics_of_numbers_leave_gaps_and_bounds_out(tmp_path, small_pieces):
     assert scores["rmse"] == pytest.approx(np.sqrt((error**2).mean()))
     assert scores["mae"] == pytest.approx(np.abs(error).mean())
     assert scores["r"] == pytest.approx(np.corrcoef(reg.predict(SMILES)[known], truth[known])[0, 1])
-    best = screen(tmp_path / "m", [str(tmp_path / "a.csv")], tmp_path / "top.csv", top=1)
+    best = screen(tmp_path / "m", [str(tmp_path / "a.csv")], tmp_path / "top.csv", best=Best(1))
     assert best.scores == done.scores
     assert rows_of(tmp_path / "top.csv")[0]["smiles"] == SMILES[int(reg.predict(SMILES).argmax())]
 

@@ -73,7 +73,7 @@ def predict(
     jobs: opt.Jobs = None,
     cluster: opt.Scheduler = None,
     resume: Annotated[bool, flag(RUNNING, "Continue a run that was stopped; its rows are kept.", "--resume")] = False,
-    as_json: opt.AsJson = False,
+    as_json: Annotated[bool, flag(None, "Print JSON instead of CSV, where there is no --out.", "--json")] = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Predict graphs: keep the columns of DATA and add the class with all probabilities, or the value.
@@ -87,8 +87,7 @@ def predict(
     from isonn.errors import InputError
     from isonn.experiments.cluster import calls_on_cluster
     from isonn.files import check_new
-    from isonn.progress import bar
-    from isonn.screening import screen
+    from isonn.screening import Best, screen
     from isonn.screening.run import partial_folder
 
     if resume and out is None:
@@ -107,23 +106,12 @@ def predict(
     with ExitStack() as stack:
         path = out
         if path is None:  # print nothing yet, because the last line of the data may be unusable
-            path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "predictions.csv"
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            path = Path(folder) / ("predictions.json" if as_json else "predictions.csv")
         run: Any = processes(jobs) if cluster is None else stack.enter_context(calls_on_cluster(cluster))
         try:
-            done = screen(
-                model,
-                data,
-                path,
-                options=options,
-                extras=added,
-                top=top,
-                label=label,
-                lowest=lowest,
-                changes=changes,
-                jobs=run,
-                as_json=as_json,
-                report=(lambda total: stack.enter_context(bar("predict", total))) if sys.stderr.isatty() else None,
-            )
+            best = None if top is None else Best(top, label, lowest)
+            done = screen(model, data, path, options=options, extras=added, best=best, changes=changes, jobs=run)
         except KeyboardInterrupt:
             if out is not None and partial_folder(out).exists():
                 kept = f"Stopped: finished rows are kept in {partial_folder(out)}"

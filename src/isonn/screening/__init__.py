@@ -5,6 +5,6 @@ predicts one piece, `isonn.screening.finished` keeps what is finished, and `ison
 that options add, such as reasons.
 """
 
-from isonn.screening.run import Screened, screen
+from isonn.screening.run import Best, Screened, screen
 
-__all__ = ["Screened", "screen"]
+__all__ = ["Best", "Screened", "screen"]

@@ -98,7 +98,7 @@ def _interval(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
 
 def _domain_names(clf: Any, _: float) -> dict[str, bool]:
     _require(clf, "--domain", "_trust", "a subgraph")
-    return dict.fromkeys(("domain", "distance", "new"), False)
+    return {"domain": False, "distance": True, "new": False}
 
 
 def _domain(clf: Any, graphs: GraphSet, coverage: float) -> Cells:

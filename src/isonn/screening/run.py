@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib.externals.loky.process_executor import BrokenProcessPool
@@ -25,7 +26,7 @@ from isonn.graphs.io.tables import write_text
 from isonn.graphs.io.target_column import CENSORED, values_option
 from isonn.packing import Floats
 from isonn.processes import Call, Run, run_in_order
-from isonn.progress import Report, silent
+from isonn.progress import bar
 from isonn.screening.columns import EXTRAS
 from isonn.screening.finished import Finished
 from isonn.screening.pieces import (
@@ -67,6 +68,20 @@ class Screened:
     changes: dict[str, int]
 
 
+class Best(NamedTuple):
+    """Which rows are the best.
+
+    Attributes:
+        number: how many are kept.
+        label: the class or target they are ranked by; None is the second of two classes, or the only target.
+        lowest: whether small values are best.
+    """
+
+    number: int
+    label: str | None = None
+    lowest: bool = False
+
+
 def partial_folder(out: Path) -> Path:
     """Return the folder that keeps finished pieces until ``out`` is complete."""
     return out.with_name(f"{out.name}.partial")
@@ -79,13 +94,9 @@ def screen(
     *,
     options: dict[str, Any] | None = None,
     extras: dict[str, Any] | None = None,
-    top: int | None = None,
-    label: str | None = None,
-    lowest: bool = False,
+    best: Best | None = None,
     changes: Path | None = None,
     jobs: int | Run = 1,
-    as_json: bool = False,
-    report: Callable[[int | None], Report] | None = None,
 ) -> Screened:
     """Predict DATA with a saved model and write a table; memory does not grow with DATA unless it has true values.
 
@@ -98,27 +109,23 @@ def screen(
         options: options of the readers, such as ``{"smiles": "structure"}``; ``values`` and ``censored`` say how true
             values are read.
         extras: further columns, ``{name: value}`` of `isonn.screening.columns.EXTRAS`.
-        top: keep only the best rows, best first.
-        label: the class or target that ``top`` ranks by; None is the second of two classes, or the only target.
-        lowest: whether small values are best.
+        best: keep only the best rows, best first; None keeps all.
         changes: a CSV file to list the molecules that standardisation changed.
         jobs: number of processes, or a function that runs calls elsewhere; its workers must see the model under the
             same path.
-        as_json: write JSON whatever the suffix of ``out`` is.
-        report: called with the number of rows, or None if it is unknown; returns a function that shows progress.
     """
     from isonn.graphs.stream import AT_ONCE
 
     clf, options, extras = isonn.load_model(model), options or {}, extras or {}
     added = {name: EXTRAS[name].names(clf, value) for name, value in extras.items()}
-    form, compress, parquet = _format(out, as_json)
+    form, compress, parquet = _format(out)
     sources = sources_of(data, clf, AT_ONCE, **options)
     folder = Path(model).resolve()
     values, censored = values_option(options.get("values")), options.get("censored", "drop")
     if censored not in CENSORED:
         raise InputError(f"censored={censored!r:.60} is unknown; use 'drop' or 'bound'")
-    if top is not None and top < 1:
-        raise InputError(f"--top must be at least 1, got {top}")
+    if best is not None and best.number < 1:
+        raise InputError(f"--top must be at least 1, got {best.number}")
     task = Task(
         str(folder),
         _digest(folder),
@@ -126,9 +133,9 @@ def screen(
         form,
         compress,
         extras,
-        top,
-        0 if top is None else _ranked(clf, label),
-        -1 if lowest else 1,
+        None if best is None else best.number,
+        0 if best is None else _ranked(clf, best.label),
+        -1 if best is not None and best.lowest else 1,
         values,
         censored,
         changes is not None,
@@ -141,7 +148,7 @@ def screen(
     }
     with Finished(partial_folder(out), about) as finished:
         try:
-            jobs = _predict_rest(task, sources, finished, jobs, AT_ONCE, report)
+            jobs = _predict_rest(task, sources, finished, jobs, AT_ONCE)
         except BaseException:
             if not len(finished):  # nothing is worth keeping
                 finished.remove()
@@ -152,36 +159,32 @@ def screen(
                 file.write(f"{','.join(CHANGE_COLUMNS)}\n")
                 file.writelines(arrays["changes"].tobytes().decode() for _, arrays in finished)
         rows: Iterable[bytes] = (arrays["rows"].tobytes() for _, arrays in finished)
-        if top is not None:
-            best = _best_rows(task, sources, finished, jobs, AT_ONCE)
-            rows = [packed(write_rows(best, list(task.layout.columns), form, first=True), compress)]
+        if best is not None:
+            found = _best_rows(task, sources, finished, jobs, AT_ONCE)
+            rows = [packed(write_rows(found, list(task.layout.columns), form, first=True), compress)]
         _write(rows, out, task, parquet)
         finished.remove()
     return screened
 
 
 def _predict_rest(
-    task: Task,
-    sources: Sequence[Source],
-    finished: Finished,
-    jobs: int | Run,
-    at_once: int,
-    report: Callable[[int | None], Report] | None,
+    task: Task, sources: Sequence[Source], finished: Finished, jobs: int | Run, at_once: int
 ) -> int | Run:
     """Predict the pieces that are not finished; return how calls were run."""
     pieces = islice(pieces_of(sources, at_once), len(finished), None)
     first = list(islice(pieces, 2))
     if len(first) < 2 and isinstance(jobs, int):
         jobs = 1  # a process would take longer to start
-    show = silent if report is None else report(_total(sources))
     rows = sum(facts["rows"] for facts, _ in finished)
-    show(rows, "")
     calls: Iterator[Call] = ((run_piece, (task, piece)) for piece in chain(first, pieces))
+    watched = sys.stderr.isatty()  # else the rows need not be counted first
     try:
-        for result in run_in_order(calls, jobs):
-            finished.append(result)
-            rows += result[0]["rows"]
-            show(rows, "")
+        with bar("predict", _total(sources) if watched else None, show=watched) as report:
+            report(rows, "")
+            for result in run_in_order(calls, jobs):
+                finished.append(result)
+                rows += result[0]["rows"]
+                report(rows, "")
     except BrokenProcessPool as error:
         raise IsoNNError(
             f"a process that predicted graphs died, most likely out of memory; {rows} rows are kept in "
@@ -260,17 +263,17 @@ def _ranked(clf: Any, label: str | None) -> int:
     return found[0]
 
 
-def _format(out: Path, as_json: bool) -> tuple[str, bool, bool]:
+def _format(out: Path) -> tuple[str, bool, bool]:
     """Return the format of the rows, whether they are compressed, and whether the file is Parquet."""
     name = out.name.lower()
     compressed = name.endswith(".gz")
     suffix = Path(name.removesuffix(".gz")).suffix
-    form = "json" if as_json else FORMATS.get(suffix)
+    form = FORMATS.get(suffix)
     if form is None:
         raise InputError(
             f"--out {out} has no format that can be written; use .csv, .tsv, .json (also .gz), or .parquet"
         )
-    parquet = suffix == ".parquet" and not as_json
+    parquet = suffix == ".parquet"
     if parquet:
         try:
             import pyarrow.parquet  # noqa: F401
