@@ -329,11 +329,6 @@ def test_bad_input_is_refused_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
-def test_importing_the_command_loads_no_numerical_library() -> None:
-    code = "import sys, isonn.cli.evaluate; assert not {'numpy', 'sklearn', 'torch', 'joblib'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def start(*arguments: object) -> subprocess.Popen[str]:
     """The command in a process group of its own, as a terminal starts it."""
     code = "import typer; from isonn.cli.evaluate import evaluate; app = typer.Typer(); app.command()(evaluate); app()"

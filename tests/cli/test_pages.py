@@ -7,9 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sample_run import make_data, make_run
-from tests_commands import refused
-from tests_commands import run as run_command
+from sample_run import make_run
 from typer.testing import CliRunner, Result
 
 import isonn
@@ -77,17 +75,6 @@ def test_explain_writes_the_graphs_that_are_named(made, tmp_path: Path):
     assert {"text", "nodes", "contribution", "without"} == set(facts["graphs"][0]["reasons"][0])
 
 
-def test_explain_never_writes_over_a_page(made, tmp_path: Path):
-    _, data, model = made
-    out = tmp_path / "page.html"
-    out.write_text("mine")
-    with pytest.raises(InputError, match="page.html exists already; choose another"):
-        CliRunner().invoke(
-            app, ["explain", str(model), str(data), "--out", str(out)], catch_exceptions=False, standalone_mode=False
-        )
-    assert out.read_text() == "mine"
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "complaint"),
     [
@@ -109,11 +96,6 @@ def test_bad_input_is_one_sentence_and_writes_nothing(arguments, error, complain
     with pytest.raises(error, match=complaint):
         CliRunner().invoke(app, filled, catch_exceptions=False, standalone_mode=False)
     assert not list(tmp_path.iterdir())
-
-
-def test_the_command_line_exits_with_two(tmp_path: Path):
-    make_data(tmp_path)
-    refused(run_command("report", tmp_path), "isonn: ")
 
 
 def test_predicting_training_graphs_says_so(made, tmp_path: Path):

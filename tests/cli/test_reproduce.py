@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -154,19 +153,6 @@ def test_the_fair_protocol_has_five_seeds_and_a_folder_of_its_own(
     assert "mean ± sd over 5 seeds. Protocol fair: all graphs" in result.stdout
 
 
-def test_failed_jobs_are_told_and_the_exit_code_is_one(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(self: object, graphs: object, targets: object) -> None:
-        raise InputError("these graphs are too round")
-
-    monkeypatch.setattr("isonn.baselines.GraphSizeClassifier._fit", fail)
-    command = ("table", "--datasets", data, "--methods", "size,majority", "--seeds", 1, "--jobs", 1)
-    result = run(*command, "--out", tmp_path / "out")
-    assert result.exit_code == 1
-    assert "size failed in 3 of 3 jobs: these graphs are too round" in result.stdout
-
-
 def test_without_matplotlib_the_numbers_are_there_and_the_extra_is_named(
     data: Path, spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,11 +186,6 @@ def test_bad_input_is_refused_before_anything_is_written(
             app, [*map(str, options), "--out", str(tmp_path / "out")], catch_exceptions=False, standalone_mode=False
         )
     assert not (tmp_path / "out").exists()
-
-
-def test_importing_the_command_loads_no_numerical_library() -> None:
-    code = "import sys, isonn.cli.reproduce; assert not {'numpy', 'sklearn', 'torch', 'joblib'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_what_is_stored_is_shown_by_whole_seeds_and_nothing_is_run(data: Path, tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,11 +17,10 @@ import typer
 from isonn.cli import options as opt
 from isonn.cli.fit_summary import model_facts, sentences
 from isonn.cli.options import CONNECTOMES, LARGE, MODEL, flag, option
-from isonn.cli.reading import check_target, is_large, list_changes, reading, takes_option
+from isonn.cli.reading import check_target, is_large, list_changes, reader_at, reading, takes_option
 from isonn.errors import InputError
 
 if TYPE_CHECKING:
-    from isonn.graphs import GraphStream
     from isonn.graphs.graph import GraphSet
 
 #: Methods that can be saved, with the prefix of their estimators' names.
@@ -109,6 +110,7 @@ def fit(
 
     A stopped fit of the paper's model continues with --resume; one of data too large for memory with the same command.
     """
+    import isonn
     from isonn.cli.running import processes
     from isonn.experiments.cluster import calls_on_cluster
     from isonn.experiments.metrics import predicts_numbers
@@ -135,24 +137,25 @@ def fit(
     options |= reading(standardize=standardize, censored=censored, values=values, skip_bad=skip_bad)
     if numbers is not None and takes_option(data, "numbers"):
         options["numbers"] = numbers
-    source = _Source(data, options)
+    load = cache(lambda: isonn.load(data, **options))  # read once
     if method is None:
-        method = source.usual_method()
+        method = _usual_method(data, load)
         if method == "isonn-aligned" and not as_json:
             print("graphs on one atlas: fitting isonn-aligned (--method isonn-subgraph for subgraphs)")
     _check_method(method, "isonn-aligned", {"--confounds": confounds, "--harmonize": harmonize, "--group": group})
     large = {"--bank": bank, "--jobs": jobs, "--cluster": scheduler}
     _check_method(method, "isonn-subgraph", large)
     streamed = any(value is not None for value in large.values())
-    stream = source.stream(always=streamed) if method == "isonn-subgraph" else None
+    streamed = method == "isonn-subgraph" and (streamed or is_large(data))
+    stream = isonn.stream(data, **options) if streamed else None
     if stream is None:
         files.check_checkpoint()
     if files.finished:
-        _tidy_up(parameters, files, [source.graphs()] if stream is None else stream)
+        _tidy_up(parameters, files, [_with_targets(load(), data)] if stream is None else stream)
         return
     remove_strays(out.parent, out.name)
     try:
-        training: Any = source.graphs() if stream is None else stream
+        training: Any = _with_targets(load(), data) if stream is None else stream
         if confounds is not None:
             training = training.with_confounds(list(opt.split_names(confounds)))
         if numbers is None:
@@ -229,51 +232,27 @@ class _Files:
                 path.unlink(missing_ok=True)
 
 
-class _Source:
-    """DATA, read once."""
+def _with_targets(graphs: GraphSet, data: str) -> GraphSet:
+    """Return the graphs; raise `InputError` if they have no targets."""
+    check_target(graphs, data)
+    if graphs.y is None:
+        raise InputError(
+            f"{graphs.name} has no targets to learn; add labels (.npz, .mat), a labels.csv (folder of matrices), a "
+            f"_graph_labels.txt (TU folder), or name a column with --target"
+        )
+    return graphs
 
-    def __init__(self, data: str, options: dict[str, Any]) -> None:
-        self.data, self.options = data, options
-        self._graphs: GraphSet | None = None
 
-    def load(self) -> GraphSet:
-        """Return the graphs."""
-        if self._graphs is None:
-            import isonn
-
-            self._graphs = isonn.load(self.data, **self.options)
-        return self._graphs
-
-    def graphs(self) -> GraphSet:
-        """Return the graphs with targets; raise `InputError` if there are none."""
-        graphs = self.load()
-        check_target(graphs, self.data)
-        if graphs.y is None:
-            raise InputError(
-                f"{graphs.name} has no targets to learn; add labels (.npz, .mat), a labels.csv (folder of matrices), a "
-                f"_graph_labels.txt (TU folder), or name a column with --target"
-            )
-        return graphs
-
-    def stream(self, always: bool) -> GraphStream | None:
-        """Return the graphs in pieces if there are many, or always."""
-        import isonn
-
-        return isonn.stream(self.data, **self.options) if always or is_large(self.data) else None
-
-    def usual_method(self) -> str:
-        """Return the method for the graphs: sets of regions for graphs on one atlas, else subgraphs."""
-        from isonn.graphs.io.registry import reader_of
-
-        path = Path(self.data).expanduser()
-        reader = reader_of(path) if path.exists() else None
-        if reader is None or reader.name not in ("connectomes", "matrices", "saved"):
-            return "isonn-subgraph"
-        if reader.name == "connectomes":
-            return "isonn-aligned"
-        graphs = self.load()
-        named = reader.name == "matrices" and graphs.node_names is not None and graphs.weights is not None
-        return "isonn-aligned" if graphs.kind == "connectomes" or named else "isonn-subgraph"
+def _usual_method(data: str, load: Callable[[], GraphSet]) -> str:
+    """Return the method for the graphs: sets of regions for graphs on one atlas, else subgraphs."""
+    reader = reader_at(data)
+    if reader is None or reader.name not in ("connectomes", "matrices", "saved"):
+        return "isonn-subgraph"
+    if reader.name == "connectomes":
+        return "isonn-aligned"
+    graphs = load()
+    named = reader.name == "matrices" and graphs.node_names is not None and graphs.weights is not None
+    return "isonn-aligned" if graphs.kind == "connectomes" or named else "isonn-subgraph"
 
 
 def _check_method(method: str, needed: str, options: dict[str, Any]) -> None:

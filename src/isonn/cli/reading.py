@@ -38,7 +38,7 @@ def graphs_of(data: str, clf: Any, **options: Any) -> GraphSet:
     from isonn.graphs.stream import AT_ONCE
     from isonn.screening.sources import target_names
 
-    reader = _reader(data)
+    reader = reader_at(data)
     if reader is None or not reader.keeps_rows:
         return isonn.load(data, **with_likely(data, target_names(clf), options))
     check_options(reader, options)
@@ -104,10 +104,9 @@ def label_of(clf: Any, text: str | None) -> Any:
 
 def takes_option(data: str, option: str) -> bool:
     """Return whether the format of DATA has an option."""
-    from isonn.graphs.io.registry import option_names, reader_of
+    from isonn.graphs.io.registry import option_names
 
-    path = Path(data).expanduser()
-    reader = reader_of(path) if path.exists() else None
+    reader = reader_at(data)
     return reader is not None and option in option_names(reader)
 
 
@@ -136,7 +135,7 @@ def is_large(data: str) -> bool:
             path = None
     if path is None:
         return False
-    reader = _reader(str(path))
+    reader = reader_at(str(path))
     return size_of(path) * (1 if reader is None else reader.growth) >= LARGE
 
 
@@ -172,9 +171,9 @@ def list_changes(path: Path | None, sets: Iterable[GraphSet]) -> dict[str, Any]:
     return {"standardized": dict(counts)} if counts else {}
 
 
-def _reader(data: str) -> Reader | None:
-    """Return the reader of a file; None for folders and names."""
+def reader_at(data: str) -> Reader | None:
+    """Return the reader of a file or folder; None for names."""
     from isonn.graphs.io.registry import reader_of
 
     path = Path(data).expanduser()
-    return reader_of(path) if path.is_file() else None
+    return reader_of(path) if path.exists() else None
