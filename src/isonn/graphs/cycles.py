@@ -24,16 +24,16 @@ def _fill_neighbours(ends, first, fill, neighbours, edge_of):  # type: ignore[no
 
 
 @compiled()
-def _unmark_bridges(first, neighbours, edge_of, on_cycle):  # type: ignore[no-untyped-def]
-    """Write False for every bridge (Tarjan 1974, without recursion)."""
+def _unmark_bridges(first, neighbours, edge_of, place, work, on_cycle):  # type: ignore[no-untyped-def]
+    """Write False for every bridge (Tarjan 1974, without recursion); compiling allocations would take half a second.
+
+    Args:
+        place: a copy of ``first``.
+        work: four numbers for every node, -1 at first.
+    """
     n = len(first) - 1
-    order, lowest, via, path = (
-        np.full(n, -1, np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-    )
-    place, met = first[:-1].copy(), 0
+    order, lowest, via, path = work[0], work[1], work[2], work[3]
+    met = 0
     for root in range(n):
         if order[root] >= 0:
             continue
@@ -68,7 +68,8 @@ def edges_on_cycles(n: int, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
         [True, True, True, False]
     """
     on_cycle = np.ones(len(ends), dtype=np.bool_)
-    _unmark_bridges(*adjacency_of(n, ends), on_cycle)
+    first, neighbours, edge_of = adjacency_of(n, ends)
+    _unmark_bridges(first, neighbours, edge_of, first.copy(), np.full((4, n), -1, dtype=np.int32), on_cycle)
     return on_cycle
 
 

@@ -109,7 +109,7 @@ class TreeArrays:
             counts.indptr,
             counts.indices,
             counts.data.astype(np.float64, copy=False),
-            counts.shape[1],
+            np.zeros(counts.shape[1]),
             self._nodes,
             total,
         )
@@ -188,10 +188,9 @@ def _kernels() -> tuple[Any, Any]:
     from isonn.compiled import compiled
 
     @compiled()
-    def walk(indptr, indices, data, columns, nodes, total):  # type: ignore[no-untyped-def]
-        """Add the leaves of every row to its outputs."""
+    def walk(indptr, indices, data, row, nodes, total):  # type: ignore[no-untyped-def]
+        """Add the leaves of every row to its outputs; ``row`` has a 0 for each column."""
         feature, threshold, nan_left, left, right, value, roots, output = nodes
-        row = np.zeros(columns)
         for i in range(len(indptr) - 1):
             for j in range(indptr[i], indptr[i + 1]):
                 row[indices[j]] = data[j]

@@ -90,7 +90,8 @@ class SubgraphModel:
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""
-        tensors = prefixed("vectorizer", self.vectorizer.tensors()) | prefixed("features", self.features.tensors())
+        tensors = prefixed("vectorizer", self.vectorizer.vocabulary_.tensors())
+        tensors |= prefixed("features", self.features.tensors())
         return tensors | prefixed("head", self.head.tensors())
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -207,7 +207,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             self.max_nodes_ = affordable_size(widest.encode(survey.sample), len(survey))
         self.encoding_ = Encoding.fit(survey.values, views, int(self.max_nodes_), graphs.name)
         if not self.encoding_.views:
-            raise self._nothing_to_count(graphs.name)
+            raise _nothing_to_count(self, graphs.name)
         self.label_names_ = {kind: survey.label_names[kind] for kind in ("node", "edge")}
         undecided = all(view.node_attributes == "auto" for view in views)
         if undecided and survey.values.has["node_attributes"] and survey.values.has["node_labels"]:
@@ -222,29 +222,30 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
     @contextmanager
     def table(self, graphs: GraphStream, survey: Survey) -> Iterator[CountTable]:
         """Count the subgraphs of the training graphs: in memory, or in a folder for a stream."""
-        show = self.verbose > 0
-        if graphs.whole is not None and graphs.bank is None:
-            coded = self.encoding_.encode(graphs.whole)
-            with progress.bar("counting", len(coded), show=show) as report:
-                tables = count_in_threads(coded, self.max_subgraphs, self.cut_seed, self.n_jobs, report)
-            yield self._joined(tables, graphs.name)
-            return
-        with bank_folder(graphs.bank) as folder:
-            with progress.bar("cutting", len(survey), show=show) as report:
-                given = graphs, self.encoding_, folder, self.max_subgraphs, self.cut_seed
-                tables = count_to_folder(*given, 1 if graphs.workers is None else graphs.workers, report)
-            table = self._joined(tables, graphs.name)
+        limit, seed, show = self.max_subgraphs, self.cut_seed, self.verbose > 0
+        with ExitStack() as open_until_the_end:
+            if graphs.whole is not None and graphs.bank is None:
+                coded = self.encoding_.encode(graphs.whole)
+                with progress.bar("counting", len(coded), show=show) as report:
+                    tables = count_in_threads(coded, limit, seed, self.n_jobs, report)
+            else:
+                folder = open_until_the_end.enter_context(bank_folder(graphs.bank))
+                workers = 1 if graphs.workers is None else graphs.workers
+                with progress.bar("cutting", len(survey), show=show) as report:
+                    tables = count_to_folder(graphs, self.encoding_, folder, limit, seed, workers, report)
+            table = join_tables(tables)
             if table.graphs != len(survey):
                 raise InputError(
                     f"{graphs.name} held {len(survey)} graphs when first read and {table.graphs} afterwards; do not "
                     f"change it while it is being read"
                 )
+            self.sampled_ = warn_of_samples(table.sampled, table.graphs, graphs.name)
             yield table
 
     def learn(self, table: CountTable, name: str, distinct: NDArray[np.bool_]) -> PlacedCounts:
         """Choose the templates among the subgraphs of distinct graphs; return the counts with their columns."""
         if not len(table.support):
-            raise self._nothing_to_count(name)
+            raise _nothing_to_count(self, name)
         self.vocabulary_, counted = Vocabulary.learn(table, self.min_support, distinct)
         if not len(self.vocabulary_):
             raise InputError(
@@ -261,19 +262,15 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         return self.vocabulary_.list_pieces(self.encoding_.encode(graphs), self.max_subgraphs, self.cut_seed)
 
     def describe(self) -> dict[str, Any]:
-        """Return what was learned and is not in `tensors`, as JSON."""
+        """Return what was learned and is not in the tensors of the vocabulary, as JSON."""
         return {
             "encoding": self.encoding_.as_json(),
             "blocks": [[block.view, block.size] for block in self.vocabulary_.blocks],
             "sampled": sorted(self.sampled_.items()),
         }
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the rows of the templates."""
-        return self.vocabulary_.tensors()
-
     def restore(self, stored: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-        """Restore what `describe` and `tensors` returned; raise ValueError if it is invalid."""
+        """Restore what `describe` and the tensors of the vocabulary returned; raise ValueError if it is invalid."""
         self.encoding_ = Encoding.from_json(stored["encoding"])
         self.vocabulary_ = Vocabulary.restore(self.encoding_, stored["blocks"], tensors)
         self.sampled_ = {int(graph): float(share) for graph, share in stored["sampled"]}
@@ -282,17 +279,6 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
     def cut_seed(self) -> int:
         """The seed of samples."""
         return derive_seed(self.seed_, "cut")
-
-    def _nothing_to_count(self, name: str) -> InputError:
-        return InputError(
-            f"no graph of {name} has a connected subgraph of at most {self.max_nodes} nodes in view={self.view!r}; use "
-            "a larger max_nodes or view='auto'"
-        )
-
-    def _joined(self, tables: Sequence[CountTable], name: str) -> CountTable:
-        table = join_tables(tables)
-        self.sampled_ = warn_of_samples(table.sampled, table.graphs, name)
-        return table
 
     def _require_fit(self) -> None:
         if not hasattr(self, "vocabulary_"):
@@ -304,6 +290,13 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         tags.input_tags.three_d_array = True
         tags.no_validation = True
         return tags
+
+
+def _nothing_to_count(vectorizer: SubgraphVectorizer, name: str) -> InputError:
+    return InputError(
+        f"no graph of {name} has a connected subgraph of at most {vectorizer.max_nodes} nodes in "
+        f"view={vectorizer.view!r}; use a larger max_nodes or view='auto'"
+    )
 
 
 def in_chunks(graphs: GraphSet, jobs: int = 1) -> list[GraphSet]:
