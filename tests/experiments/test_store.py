@@ -102,12 +102,27 @@ def test_a_damaged_file_is_set_aside_and_its_job_missing(damage: Any, tmp_path: 
 
 @pytest.mark.parametrize(
     "edit",
-    [{"job": {**JOBS[0].as_dict(), "seed": 7}}, {"job": {**JOBS[0].as_dict(), "settings": [1]}}, {"job": 4}, {"id": 1}],
+    [
+        {"metrics": 1},
+        {"metrics": {"accuracy": "high"}},
+        {"timings": {}},
+        {"n_test": 2},
+        {"test": "4"},
+        {"predictions": None},
+        {"audit": []},
+        {"loss": [None]},
+        {"warnings": [["a"]]},
+        {"chosen": [1]},
+        {"versions": ["0.1.0"]},
+        {"commit": 5},
+        {"job": {**JOBS[0].as_dict(), "seed": 7}},
+        {"job": {**JOBS[0].as_dict(), "settings": [1]}},
+        {"job": 4},
+        {"id": ["x"]},
+    ],
     ids=lambda edit: str(edit)[:40],
 )
-def test_the_result_of_another_job_is_set_aside_although_its_checksum_fits(
-    edit: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_made_up_result_is_set_aside_although_its_checksum_fits(edit: dict[str, Any], tmp_path: Path) -> None:
     store = Store(tmp_path)
     content = {**result_of(JOBS[0]), **edit}
     path = tmp_path / "jobs" / f"{JOBS[0].id}.json"

@@ -160,8 +160,10 @@ def read_outcome(path: Path) -> tuple[Job, dict[str, Any]]:
         job = Job.from_dict(content["job"])
         if content["id"] != job.id:
             raise ValueError("the id is not that of the job")
-        if ".error" not in path.name and content.pop("sha256", None) != _checksum(content):
-            raise ValueError("the checksum does not fit")
+        if ".error" not in path.name:
+            if content.pop("sha256", None) != _checksum(content):
+                raise ValueError("the checksum does not fit")
+            _check(content)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} is damaged or was edited; delete it to run its job again") from error
     return job, content
@@ -173,6 +175,52 @@ def _result_of(path: Path, job_id: str) -> dict[str, Any] | None:
     except InputError:
         return None
     return content if job.id == job_id else None
+
+
+#: The entries of a result with a check of each; those with a question mark are optional.
+_ENTRIES = {
+    "metrics": lambda value: bool(value) and _is_table(value, _is_number_or_none),
+    "timings": lambda value: _is_number(value["fit_seconds"]) and _is_table(value, _is_number),
+    "n_train": lambda value: type(value) is int and value > 0,
+    "n_test": lambda value: type(value) is int and value > 0,
+    "test": lambda value: _is_list(value, lambda entry: type(entry) is int),
+    "predictions": lambda value: isinstance(value, list),
+    "audit?": lambda value: _is_number(value["flip_rate"]),
+    "loss?": lambda value: _is_list(value, _is_number),
+    "warnings?": lambda value: _is_list(value, lambda entry: isinstance(entry, str)),
+    "targets?": lambda value: _is_list(value, lambda entry: isinstance(entry, str)),
+    "by_target?": lambda value: _is_table(value, lambda scores: _is_table(scores, _is_number_or_none)),
+    "chosen?": lambda value: isinstance(value, dict),
+    "inner?": lambda value: _is_list(value, _is_number),
+    "versions?": lambda value: _is_table(value, lambda entry: isinstance(entry, str)),
+    "commit?": lambda value: value is None or isinstance(value, str),
+    "machine?": lambda value: isinstance(value, dict),
+}
+
+
+def _check(content: Mapping[str, Any]) -> None:
+    for name, is_sound in _ENTRIES.items():
+        entry = name.removesuffix("?")
+        if (entry in content or entry == name) and not is_sound(content[entry]):
+            raise ValueError(f"{entry} is not a valid entry of a result")
+    if not len(content["test"]) == len(content["predictions"]) == content["n_test"]:
+        raise ValueError("the lengths do not fit")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_number_or_none(value: Any) -> bool:
+    return value is None or _is_number(value)
+
+
+def _is_list(value: Any, holds: Any) -> bool:
+    return isinstance(value, list) and all(map(holds, value))
+
+
+def _is_table(value: Any, holds: Any) -> bool:
+    return isinstance(value, dict) and all(map(holds, value.values()))
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
