@@ -96,7 +96,7 @@ def test_the_lines_of_the_readme_run_in_order_with_the_wheel_in_an_empty_folder(
     strict = ("-W", "error", "-W", "ignore::DeprecationWarning")  # of libraries among themselves
     found = subprocess.run([python, *strict, *lines], capture_output=True, text=True, cwd=folder, env=settings)
     assert found.returncode == 0, found.stdout + found.stderr
-    assert re.search(r"\+\d\.\d\d  O=N.O", found.stdout)
+    assert re.search(r"\+\d\.\d\d  10 linked C with 2 rings", found.stdout)
     assert {"my-model", "model", "alerts.csv", "why.html"} <= {path.name for path in folder.iterdir()}
 
 

@@ -61,12 +61,12 @@ def page(clf, named):
 
 
 def test_every_count_of_the_answer_is_a_direct_count(clf, named, page):
-    """Every molecule of MUTAG has a nitro group, so the answer says how many of them each class has."""
+    """Nearly every molecule of MUTAG has an aromatic ring, so the answer says how often each class has its pieces."""
     template, positive = clf.reasons_[1][0].template, named.y == 1
     times = np.array([occurrences(graph, template) for graph in named])
-    assert (times > 0).all()
+    assert (times > 0).mean() > 0.9
     assert page.header.answers[0] == (
-        f"The {positive.sum()} graphs that are mutagenic contain O\u2013N=O {times[positive].mean():.1f} times "
+        f"The {positive.sum()} graphs that are mutagenic contain C:C:C {times[positive].mean():.1f} times "
         f"on average, the {(~positive).sum()} others {times[~positive].mean():.1f} times."
     )
 

@@ -86,7 +86,7 @@ class Explanation:
         probabilities: the probability of each class, or the predicted numbers, shape (classes,).
         score: the score of the explained class.
         base: the score before anything contributes: for the paper's models the score without any matches, for subgraph
-            models that of a graph without pieces and of mean size, for aligned models that of a mean training graph.
+            models that of an empty graph, for aligned models that of a mean training graph.
         padding: contribution of all inputs beyond the graph's nodes; 0 for models without padding.
         node_importance: every match's contribution shared equally among its nodes, and the contributions of terms that
             are sums over nodes, shape (n,).
