@@ -11,7 +11,7 @@ from rich.console import Console
 
 from isonn.experiments.findings import findings
 from isonn.experiments.rows import Row, Spread
-from isonn.experiments.spec import Printed, Sweep
+from isonn.experiments.spec import Sweep
 from isonn.experiments.tables import as_csv, legend, markdown, render
 
 ROW = Row(
@@ -23,7 +23,7 @@ ROW = Row(
         "accuracy": Spread(78.44, 2.21, {0: 76.0, 1: 80.9}, (76.1, 80.2)),
         "f1": Spread(77.0, 1.0, {0: 76.0, 1: 78.0}, (70.0, 80.0)),
     },
-    printed=Printed(83.3, 83.0),
+    printed={"accuracy": 83.3, "f1": 83.0},
     fit_seconds=1.2345,
     jobs=6,
     finished=6,
@@ -41,7 +41,7 @@ OTHER = replace(
 )
 BEST = replace(with_accuracy(OTHER, Spread(90.0, 1.0, {0: 89.0, 1: 91.0}, (85.0, 95.0))), method="freq", p=0.0004)
 FAILED = replace(OTHER, method="cnn", metrics={}, p=None, flip_rate=None, fit_seconds=None)
-ABSENT = replace(FAILED, dataset="B", printed=Printed(60.0, 50.0), absent="data not public")
+ABSENT = replace(FAILED, dataset="B", printed={"accuracy": 60.0, "f1": 50.0}, absent="data not public")
 
 
 def text_of(rows: list[Row], width: int = 120) -> str:

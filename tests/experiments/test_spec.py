@@ -9,7 +9,7 @@ import pytest
 from isonn.errors import InputError
 from isonn.experiments.methods import METHODS, build, resolve_methods
 from isonn.experiments.protocols import PROTOCOLS
-from isonn.experiments.spec import Printed, Spec, load_spec, spec_names
+from isonn.experiments.spec import Spec, load_spec, spec_names
 from isonn.graphs import known
 
 #: Every name of DESIGN.md; the paper's rivals are printed before they can be run.
@@ -20,11 +20,11 @@ ALL_METHODS = set(METHODS) | {"isonn-fast", "freq", "ae", "cnn", "sdbn", "wl", "
 def test_every_name_in_a_spec_resolves(name: str) -> None:
     spec = load_spec(name)
     assert spec.protocol in PROTOCOLS
-    assert set(spec.printed) | set(spec.dataset_settings) <= {entry.name for entry in known()}
-    assert {method for printed in spec.printed.values() for method in printed} <= ALL_METHODS
+    assert set(spec.datasets) <= {entry.name for entry in known()}
+    assert {method for dataset in spec.datasets.values() for method in dataset.get("printed", {})} <= ALL_METHODS
     assert set(spec.grid) <= set(METHODS)
     resolve_methods(spec.methods)
-    for dataset in (*spec.dataset_settings, "a set of one's own"):
+    for dataset in (*spec.datasets, "a set of one's own"):
         for method in METHODS:
             if METHODS[method].training and not spec.training:
                 continue  # the studies have no training rules
@@ -64,7 +64,7 @@ def test_every_network_of_a_dataset_is_trained_by_the_same_rule() -> None:
 def test_rows_of_a_training_rule_stand_beside_the_papers_number_of_the_method() -> None:
     spec = load_spec("table")
     for method, base in (("gcn-settled", "gcn"), ("isonn-fast-authors-settled", "isonn-fast"), ("isonn", "isonn")):
-        assert spec.printed_for("PTC", method, spec.settings_for("PTC", method)) == spec.printed["PTC"][base]
+        assert spec.printed_for("PTC", method, spec.settings_for("PTC", method)) == spec.printed_for("PTC", base)
 
 
 def test_there_is_a_spec_for_the_table_and_every_study() -> None:
@@ -81,7 +81,7 @@ def test_the_studies_hold_what_the_papers_text_says_of_its_figures() -> None:
     for name, values in said.items():
         (sweep,) = load_spec(name).sweeps
         assert tuple(sweep.paper[dataset] for dataset in order) == values
-        assert load_spec(name).datasets == order
+        assert tuple(load_spec(name).datasets) == order
     best_k = {name: load_spec("channels").settings_for(name, "isonn")["k"] for name in order}
     assert tuple(best_k.values()) == said["kernel-size"]
     assert "PTC" not in load_spec("time").datasets  # "we don't show the results on PTC"
@@ -112,11 +112,14 @@ def test_a_variant_chooses_from_its_own_form_of_the_candidates() -> None:
 def test_the_table_holds_what_the_paper_prints() -> None:
     """Two cells of the paper's table, its first and its last; the settings of its studies."""
     spec = load_spec("table")
-    assert spec.printed["HIV-fMRI"]["freq"] == Printed(54.3, 58.2)
-    assert spec.printed["PTC"]["isonn"] == Printed(59.9, 59.9)
-    assert {len(printed) for printed in spec.printed.values()} == {10}  # nine methods; IsoNN-fast in two readings
-    assert all(printed["isonn-fast"] == printed["isonn-fast-authors"] for printed in spec.printed.values())
-    templates = {name: (s["isonn"]["k"], s["isonn"]["c"]) for name, s in spec.dataset_settings.items()}
+    assert spec.printed_for("HIV-fMRI", "freq") == {"accuracy": 54.3, "f1": 58.2}
+    assert spec.printed_for("PTC", "isonn") == {"accuracy": 59.9, "f1": 59.9}
+    every = [dataset["printed"] for dataset in spec.datasets.values()]
+    assert {len(printed) for printed in every} == {10}  # nine methods; IsoNN-fast in two readings
+    assert all(printed["isonn-fast"] == printed["isonn-fast-authors"] for printed in every)
+    templates = {
+        name: (s["isonn"]["k"], s["isonn"]["c"]) for name in spec.datasets for s in [spec.datasets[name]["settings"]]
+    }
     assert templates == {"HIV-fMRI": (2, 3), "HIV-DTI": (4, 2), "BP-fMRI": (3, 1), "MUTAG": (4, 1), "PTC": (4, 2)}
 
 
@@ -129,7 +132,7 @@ def test_a_dataset_the_paper_does_not_have_gets_the_general_settings() -> None:
 def test_printed_numbers_belong_to_their_settings_only() -> None:
     spec = load_spec("table")
     settings = spec.settings_for("MUTAG", "isonn")
-    assert spec.printed_for("MUTAG", "isonn", settings) == Printed(83.3, 83.0)
+    assert spec.printed_for("MUTAG", "isonn", settings) == {"accuracy": 83.3, "f1": 83.0}
     assert spec.printed_for("MUTAG", "isonn", {**settings, "k": 3}) is None
     assert spec.printed_for("MUTAG", "majority", {}) is None
 

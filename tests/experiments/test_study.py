@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isonn.errors import DatasetError, InputError
-from isonn.experiments.spec import Printed, Spec, Sweep
+from isonn.experiments.spec import Spec, Sweep
 from isonn.experiments.store import Store
 from isonn.experiments.study import Datasets, check_seeds, load_datasets, nothing_to_run, part_rows, plan_study
 from isonn.graphs import GraphSet
@@ -18,8 +18,11 @@ SPEC = Spec(
     "t",
     "paper",
     {"isonn": {"k": 2, "epochs": 1}},
-    dataset_settings={"B": {}, "A": {"isonn": {"k": 3, "epochs": 1}}, "gone": {}},
-    printed={"gone": {"size": Printed(60.0, 50.0)}},
+    datasets={
+        "B": {},
+        "A": {"settings": {"isonn": {"k": 3, "epochs": 1}}},
+        "gone": {"printed": {"size": {"accuracy": 60.0, "f1": 50.0}}},
+    },
     methods=("size", "majority"),
     grid={"degrees": {"bins": [2, 3]}},
 )
@@ -102,7 +105,7 @@ def test_a_study_in_which_nothing_can_run_says_every_reason(datasets: Datasets) 
 def test_an_absent_dataset_keeps_the_printed_rows(datasets: Datasets, tmp_path) -> None:
     part = plan_study(SPEC, datasets, None, "paper", 1)[-1]
     (row,) = part_rows(part, Store(tmp_path / "out"), SPEC, datasets)
-    assert (row.method, row.printed, row.absent) == ("size", Printed(60.0, 50.0), "data not public")
+    assert (row.method, row.printed, row.absent) == ("size", {"accuracy": 60.0, "f1": 50.0}, "data not public")
 
 
 def test_known_datasets_may_be_missing_and_unknown_ones_are_refused(

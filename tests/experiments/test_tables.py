@@ -12,11 +12,12 @@ from scipy import stats
 
 from isonn.experiments.jobs import Job
 from isonn.experiments.rows import absent_rows, summarize
-from isonn.experiments.spec import Printed, Spec
+from isonn.experiments.spec import Spec
 from isonn.experiments.statistics import corrected_t_test
 from isonn.experiments.tables import failures, markdown, outstanding, remarks
 
-SPEC = Spec("s", "t", "paper", {"isonn": {"k": 4}}, printed={"A": {"isonn": Printed(83.3, 83.0)}})
+PRINTED = {"accuracy": 83.3, "f1": 83.0}
+SPEC = Spec("s", "t", "paper", {"isonn": {"k": 4}}, datasets={"A": {"printed": {"isonn": PRINTED}}})
 SEEDS, FOLDS = 4, 3
 JOBS = [
     Job("A", method, settings, "paper", fold, seed, "d")
@@ -56,7 +57,7 @@ def test_a_row_is_the_mean_and_sd_over_seeds_of_means_over_folds() -> None:
 def test_rows_are_apart_by_settings_and_only_the_papers_settings_show_its_numbers() -> None:
     rows = summarize(JOBS, results_of(JOBS), {}, SPEC)
     assert [(row.method, row.settings, row.printed) for row in rows] == [
-        ("isonn", {"k": 4}, Printed(83.3, 83.0)),
+        ("isonn", {"k": 4}, PRINTED),
         ("isonn", {"k": [3]}, None),
         ("size", {}, None),
     ]
@@ -96,7 +97,7 @@ def test_a_method_that_always_fails_has_a_row_without_numbers() -> None:
 def test_rows_survive_json() -> None:
     rows = [row.as_dict() for row in summarize(JOBS, results_of(JOBS), {}, SPEC)]
     back = json.loads(json.dumps(rows, allow_nan=False))
-    assert back[0]["printed"] == {"accuracy": 83.3, "f1": 83.0}
+    assert back[0]["printed"] == PRINTED
     assert back[0]["accuracy"]["mean"] == pytest.approx(rows[0]["accuracy"]["mean"])
 
 
@@ -271,7 +272,7 @@ def test_choices_are_counted_and_the_papers_number_stays() -> None:
     (row,) = summarize(jobs, results, {}, SPEC)
     assert row.chosen == (("k=4", 2), ("k=2", 1))
     assert row.settings_text == "epochs=3, chosen from 2"
-    assert row.printed == Printed(83.3, 83.0)
+    assert row.printed == PRINTED
     assert row.as_dict()["chosen"] == {"k=4": 2, "k=2": 1}
 
 
@@ -292,9 +293,7 @@ def test_the_loss_is_the_mean_over_jobs_and_settles_when_a_twentieth_of_its_fall
 
 def test_a_dataset_that_cannot_be_had_keeps_the_papers_rows() -> None:
     rows = absent_rows("A", ["size", "isonn"], SPEC, "data not public")
-    assert [(row.method, row.printed, row.absent) for row in rows] == [
-        ("isonn", Printed(83.3, 83.0), "data not public")
-    ]
+    assert [(row.method, row.printed, row.absent) for row in rows] == [("isonn", PRINTED, "data not public")]
 
 
 def test_a_row_tells_its_last_loss_its_epochs_and_how_often_one_class_was_answered() -> None:

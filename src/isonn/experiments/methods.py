@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,10 @@ class Method:
 
     Attributes:
         module, estimator: the module and name of its classifier.
-        regressor: the class in ``module`` that predicts numbers, or "" if there is none.
         about: a short description.
-        variant_of: the base method, whose settings are changed by ``adapt``, or None.
+        regressor: the class in ``module`` that predicts numbers, or "" if there is none.
+        variant_of: the base method, whose settings are changed by `adapt`, or None.
+        changes, deep: settings that differ from the base method's, and whether it is the base's deep counterpart.
         fixed: arguments of the estimator that define the method and cannot be set.
         version: increased when the method computes something else, which invalidates its stored results.
         training: the training rule of a network, a name in the ``training`` tables of a spec; "" for its own epochs.
@@ -38,68 +39,53 @@ class Method:
     module: str
     estimator: str
     about: str
+    regressor: str = ""
     variant_of: str | None = None
-    adapt: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    deep: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1
-    regressor: str = ""
     training: str = ""
 
+    def adapt(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of this variant from those of its base method."""
+        if self.deep:
+            from isonn.windows.network import IsoNN
 
-def _matching(name: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    return lambda settings: {**settings, "matching": name}
-
-
-def _deep(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the paper's deep counterpart of a shallow model."""
-    from isonn.windows.network import IsoNN
-
-    layers = settings.get("layers") or IsoNN.deep_equivalent(settings["k"], settings["c"])
-    return {**{key: value for key, value in settings.items() if key not in ("k", "c")}, "layers": layers}
+            layers = settings.get("layers") or IsoNN.deep_equivalent(settings["k"], settings["c"])
+            settings = {**{key: value for key, value in settings.items() if key not in ("k", "c")}, "layers": layers}
+        return {**settings, **self.changes}
 
 
-def _deep_relative(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same with relative maps, which the second layer can distinguish."""
-    return {**_deep(settings), "normalize": "relative"}
-
-
-def _literal(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with the softmax that the paper's text describes."""
-    return {**settings, "normalize": "templates"}
-
-
-def _isonn(about: str, adapt: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Method:
-    return Method("isonn", "IsoNNClassifier", about, "isonn", adapt, regressor="IsoNNRegressor")
+def _isonn(about: str, deep: bool = False, **changes: Any) -> Method:
+    return Method("isonn", "IsoNNClassifier", about, "IsoNNRegressor", "isonn", changes, deep)
 
 
 def _subgraph(about: str, **fixed: Any) -> Method:
     # versions 1 and 2 were the models of 0.1.0 and 0.2.0
-    return Method("isonn", "SubgraphClassifier", about, fixed=fixed, version=3, regressor="SubgraphRegressor")
+    return Method("isonn", "SubgraphClassifier", about, "SubgraphRegressor", fixed=fixed, version=3)
 
 
 def _baseline(name: str, about: str, numbers: bool = False, **fixed: Any) -> Method:
     regressor = f"{name}Regressor" if numbers else ""
-    return Method("isonn.baselines", f"{name}Classifier", about, fixed=fixed, regressor=regressor)
+    return Method("isonn.baselines", f"{name}Classifier", about, regressor, fixed=fixed)
 
 
 #: Adding a method is one line here.
 METHODS: dict[str, Method] = {
-    "isonn": Method("isonn", "IsoNNClassifier", "the paper's model, exact matching", regressor="IsoNNRegressor"),
-    "isonn-fast": _isonn("the paper's IsoNN-fast, spectral matching", _matching("fast")),
-    "isonn-fast-authors": _isonn("IsoNN-fast as the authors' code computes it", _matching("fast-authors")),
-    "isonn-definition": _isonn("the paper's equations as they stand, for running times", _matching("definition")),
-    "isonn-literal": _isonn("softmax over templates, the paper's text to the letter", _literal),
-    "isonn-assigned": _isonn("matching by assignment and swaps", _matching("assigned")),
-    "isonn-deep": _isonn("the paper's deep IsoNN", _deep),
-    "isonn-deep-relative": _isonn("the same, maps relative to their mean", _deep_relative),
+    "isonn": Method("isonn", "IsoNNClassifier", "the paper's model, exact matching", "IsoNNRegressor"),
+    "isonn-fast": _isonn("the paper's IsoNN-fast, spectral matching", matching="fast"),
+    "isonn-fast-authors": _isonn("IsoNN-fast as the authors' code computes it", matching="fast-authors"),
+    "isonn-definition": _isonn("the paper's equations as they stand, for running times", matching="definition"),
+    "isonn-literal": _isonn("softmax over templates, the paper's text to the letter", normalize="templates"),
+    "isonn-assigned": _isonn("matching by assignment and swaps", matching="assigned"),
+    "isonn-deep": _isonn("the paper's deep IsoNN", deep=True),
+    "isonn-deep-relative": _isonn("the same, maps relative to their mean", deep=True, normalize="relative"),
     "isonn-subgraph": _subgraph("every small connected subgraph, sums and logic"),
     "isonn-subgraph-short": _subgraph("the 32 most informative subgraphs", n_templates=32),
     "isonn-subgraph-linear": _subgraph("the same, sums alone", head="linear"),
     "isonn-aligned": Method(
-        "isonn",
-        "AlignedClassifier",
-        "sets of regions, for graphs on the same nodes",
-        regressor="AlignedRegressor",
+        "isonn", "AlignedClassifier", "sets of regions, for graphs on the same nodes", "AlignedRegressor"
     ),
     "ae": _baseline("AutoEncoder", "codes of an autoencoder, MLP"),
     "cnn": _baseline("CNN", "CNN on the adjacency matrix"),
@@ -131,7 +117,7 @@ _NETWORKS = ("ae", "cnn", "sdbn", "gcn", "gin")
 
 
 def _trained(name: str, rule: str, about: str) -> Method:
-    return replace(METHODS[name], about=f"{name}, {about}", variant_of=name, adapt=dict, training=rule)
+    return replace(METHODS[name], about=f"{name}, {about}", variant_of=name, changes={}, deep=False, training=rule)
 
 
 for _name in _NETWORKS:
@@ -144,14 +130,8 @@ for _name in (*_OWN_EPOCHS, *_NETWORKS):
 DEFAULTS: dict[str, tuple[str, ...]] = {
     "": ("isonn-subgraph", "isonn-subgraph-short", "wl-svm", "size", "majority"),
     "molecules": (
-        "isonn-subgraph",
-        "isonn-subgraph-short",
-        "isonn-subgraph-linear",
-        "ecfp-forest",
-        "ecfp-linear",
-        "ecfp-trees",
-        "size",
-        "majority",
+        *("isonn-subgraph", "isonn-subgraph-short", "isonn-subgraph-linear"),
+        *("ecfp-forest", "ecfp-linear", "ecfp-trees", "size", "majority"),
     ),
     # the paper's model takes minutes a fold on 90 regions; --methods isonn adds it
     "connectomes": ("isonn-aligned", "edges", "edges-svm", "nbs", "cpm", "tangent-svm", "majority"),
@@ -222,6 +202,16 @@ def _known(name: str) -> str:
         return name
     if name.removesuffix(f"-{PAPER_EPOCHS}") in _OWN_EPOCHS:  # their stored results have the shorter name
         return name.removesuffix(f"-{PAPER_EPOCHS}")
-    near = difflib.get_close_matches(name.lower(), METHODS, n=1, cutoff=0.5)
+    raise InputError(f"{unknown_name('method', name, METHODS)}, and {ALL}")
+
+
+def unknown_name(what: str, name: str, known: Collection[str]) -> str:
+    """Return the sentence about a name that does not exist, with the nearest of the known names.
+
+    Example:
+        >>> unknown_name("method", "sise", ["size", "gcn"])
+        "there is no method 'sise'; did you mean size? Known methods are size, gcn"
+    """
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     meant = f"; did you mean {near[0]}? Known" if near else "; known"
-    raise InputError(f"there is no method {name!r}{meant} methods are {', '.join(METHODS)}, and {ALL}")
+    return f"there is no {what} {name!r}{meant} {what}s are {', '.join(known)}"

@@ -7,7 +7,6 @@ given by name: ``fair``, or ``fair:site`` to keep together graphs with the same 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import re
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
 from isonn.errors import InputError
+from isonn.experiments.methods import unknown_name
 from isonn.experiments.metrics import target_kind
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes, twin_groups
@@ -97,9 +97,7 @@ def find_protocol(text: str) -> Protocol:
     name, _, column = text.partition(":")
     if name in PROTOCOLS or (load_plugin("protocols", name) and name in PROTOCOLS):
         return PROTOCOLS[name](column)
-    near = difflib.get_close_matches(name.lower(), PROTOCOLS, n=1, cutoff=0.5)
-    meant = f"; did you mean {near[0]}? Known" if near else "; known"
-    raise InputError(f"there is no protocol {name!r}{meant} protocols are {', '.join(PROTOCOLS)}")
+    raise InputError(unknown_name("protocol", name, PROTOCOLS))
 
 
 @register_protocol

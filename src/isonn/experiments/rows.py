@@ -11,7 +11,7 @@ from typing import Any
 from isonn.experiments.jobs import Job
 from isonn.experiments.metrics import METRICS, shown
 from isonn.experiments.protocols import find_protocol
-from isonn.experiments.spec import Printed, Spec
+from isonn.experiments.spec import Settings, Spec
 from isonn.experiments.statistics import corrected_interval, corrected_t_test
 
 #: Reference methods, in order of preference; a table uses the first that it contains.
@@ -60,7 +60,7 @@ class Row:
     Attributes:
         metrics: the metrics by name, over the seeds whose folds are all finished; the first one is tested.
         target: the name of the target, `MEAN` for the mean of several, "" if there is only one.
-        printed: the paper's numbers for these settings, or None.
+        printed: the paper's accuracy and f1 for these settings, in percent, or None.
         fit_seconds: processor time of a fit, the median over jobs.
         jobs, finished: number of jobs planned, and number with a result.
         errors: the distinct errors of failed jobs.
@@ -82,10 +82,10 @@ class Row:
 
     dataset: str
     method: str
-    settings: Mapping[str, Any]
+    settings: Settings
     protocol: str
     metrics: Mapping[str, Spread] = field(default_factory=dict)
-    printed: Printed | None = None
+    printed: Settings | None = None
     fit_seconds: float | None = None
     jobs: int = 0
     finished: int = 0
@@ -256,7 +256,7 @@ def absent_rows(dataset: str, methods: Iterable[str], spec: Spec, why: str) -> l
     return [
         Row(dataset, method, {}, spec.protocol, printed=printed, absent=why)
         for method in methods
-        if (printed := spec.printed.get(dataset, {}).get(method)) is not None
+        if (printed := spec.printed_for(dataset, method)) is not None
     ]
 
 
@@ -269,9 +269,8 @@ def _row(
     chosen = Counter(in_words(result["chosen"]) for result in finished if "chosen" in result)
     warnings = Counter(sentence for result in finished for sentence in result.get("warnings", ()))
     sources = Counter(_source(result) for result in finished)
-    printed = spec.printed_for(first.dataset, first.method, first.settings)
-    if first.candidates:  # the paper's number applies to the method with any chosen settings
-        printed = spec.printed.get(first.dataset, {}).get(first.method)
+    # the paper's number applies to the method with any chosen settings
+    printed = spec.printed_for(first.dataset, first.method, None if first.candidates else first.settings)
     return Row(
         dataset=first.dataset,
         method=first.method,

@@ -54,14 +54,6 @@ MEASURES = ("accuracy", "seconds", "loss")
 
 
 @dataclass(frozen=True)
-class Printed:
-    """Numbers printed in a publication, in percent."""
-
-    accuracy: float
-    f1: float
-
-
-@dataclass(frozen=True)
 class Sweep:
     """One figure; see the module docstring for the file format.
 
@@ -87,31 +79,26 @@ class Spec:
     """One experiment; see the module docstring for the file format.
 
     Attributes:
-        settings: settings by method.
-        dataset_settings: settings by dataset, then by method.
-        printed: printed numbers by dataset, then by method.
+        settings, training: settings by method, and by training rule.
+        datasets: the datasets of the publication in its order, each with its ``settings`` and ``training``, and with
+            the numbers ``printed`` by method: accuracy and f1, in percent.
         grid: candidate values by method, then by setting.
-        training, dataset_training: settings by training rule, and the same by dataset.
     """
 
     name: str
     title: str
     protocol: str
     settings: Mapping[str, Settings] = field(default_factory=dict)
-    dataset_settings: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
-    printed: Mapping[str, Mapping[str, Printed]] = field(default_factory=dict)
+    datasets: Mapping[str, Mapping[str, Mapping[str, Settings]]] = field(default_factory=dict)
     seeds: int = 10
     jobs: int | None = None
     methods: tuple[str, ...] = ("isonn",)
     grid: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
     sweeps: tuple[Sweep, ...] = ()
     training: Mapping[str, Settings] = field(default_factory=dict)
-    dataset_training: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
 
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        """The datasets of the publication, in its order."""
-        return tuple(self.dataset_settings)
+    def _entry(self, dataset: str, name: str) -> Mapping[str, Settings]:
+        return self.datasets.get(dataset, {}).get(name, {})
 
     def settings_for(self, dataset: str, method: str, changes: Settings | None = None) -> dict[str, Any]:
         """Return the settings of a method on a dataset, or its general settings if the dataset has none.
@@ -121,16 +108,13 @@ class Spec:
         Args:
             changes: settings that replace those of the file.
         """
-        for settings in (self.dataset_settings.get(dataset, {}), self.settings):
-            if method in settings:
-                return {**settings[method], **(changes or {})}
+        changes = changes or {}
+        settings = {**self.settings, **self._entry(dataset, "settings")}
         known = METHODS.get(method)
-        if known is None or known.variant_of is None:
-            return dict(changes or {})
+        if method in settings or known is None or known.variant_of is None:
+            return {**settings.get(method, {}), **changes}
         base = known.adapt(self.settings_for(dataset, known.variant_of, changes))
-        if not known.training:
-            return base
-        return {**base, **self.training_for(dataset, known.training), **(changes or {})}
+        return {**base, **self.training_for(dataset, known.training), **changes} if known.training else base
 
     def training_for(self, dataset: str, rule: str) -> Settings:
         """Return the settings of a training rule on a dataset, or the general ones if the dataset has none.
@@ -139,7 +123,7 @@ class Spec:
             >>> load_spec("table").training_for("MUTAG", "settled")
             {'epochs': 300, 'patience': 'settled'}
         """
-        rules = {**self.training, **self.dataset_training.get(dataset, {})}
+        rules = {**self.training, **self._entry(dataset, "training")}
         if rule not in rules:
             raise InputError(
                 f"{self.name} has no training rule {rule!r}; add [training] with {rule} = {{ epochs = ... }}"
@@ -169,11 +153,13 @@ class Spec:
         common = {k: v for k, v in every[0].items() if all(k in other and other[k] == v for other in every)}
         return common, tuple({k: v for k, v in one.items() if k not in common} for one in every)
 
-    def printed_for(self, dataset: str, method: str, settings: Settings) -> Printed | None:
-        """Return the printed numbers, if they were printed for these settings."""
+    def printed_for(self, dataset: str, method: str, settings: Settings | None = None) -> Settings | None:
+        """Return the printed ``accuracy`` and ``f1`` of a method, or None if they were printed for other settings."""
+        printed = self._entry(dataset, "printed")
+        if settings is None:
+            return printed.get(method)
         if dict(settings) != self.settings_for(dataset, method):
             return None
-        printed = self.printed.get(dataset, {})
         while method not in printed and method in METHODS and METHODS[method].training:
             method = METHODS[method].variant_of or ""  # the same network, trained by another rule
         return printed.get(method)
@@ -282,7 +268,6 @@ def _check(value: Any, form: Any, where: str) -> None:
 
 def _spec(name: str, source: str, content: dict[str, Any]) -> Spec:
     _check(content, _FORM, source)
-    datasets = content.pop("datasets", {})
     sweeps = []
     for key, part in content.pop("sweeps", {}).items():
         if ("values" in part) != ("vary" in part) or ("vary" not in part and part["measure"] != "loss"):
@@ -290,17 +275,7 @@ def _spec(name: str, source: str, content: dict[str, Any]) -> Spec:
                 f'{source}, sweeps, {key}: name the setting that varies and its values, vary = "k" and values = [2, 3]'
             )
         sweeps.append(Sweep(**{"name": key, "title": key, **_with_tuples(part)}))
-    return Spec(
-        name=name,
-        dataset_settings={dataset: part.get("settings", {}) for dataset, part in datasets.items()},
-        dataset_training={dataset: part.get("training", {}) for dataset, part in datasets.items()},
-        printed={
-            dataset: {method: Printed(**numbers) for method, numbers in part.get("printed", {}).items()}
-            for dataset, part in datasets.items()
-        },
-        sweeps=tuple(sweeps),
-        **_with_tuples(content),
-    )
+    return Spec(name=name, sweeps=tuple(sweeps), **_with_tuples(content))
 
 
 def _with_tuples(table: dict[str, Any]) -> dict[str, Any]:

@@ -119,7 +119,8 @@ def _asked(
 ) -> tuple[list[str], tuple[str, ...]]:
     """Return the datasets and the methods of a table or figure, as in `plan_study`."""
     every = (*datasets.graphs, *datasets.absent)
-    order = sorted(every, key=lambda name: spec.datasets.index(name) if name in spec.datasets else len(every))
+    places = {name: place for place, name in enumerate(spec.datasets)}
+    order = sorted(every, key=lambda name: places.get(name, len(every)))
     asked = resolve_methods(methods if methods is not None else spec.methods)
     if sweep is None:
         return order, asked

@@ -109,8 +109,8 @@ def cells(rows: Sequence[Row], leave_out: Collection[str] = ()) -> tuple[list[st
         if place == 0:
             columns.append(("95 %", [_interval(row.first) for row in rows]))
     columns += [
-        ("paper", [f"{row.printed.accuracy:.1f}" if row.printed else "-" for row in rows]),
-        ("paper's F1", [f"{row.printed.f1:.1f}" if row.printed else "-" for row in rows]),
+        ("paper", [f"{row.printed['accuracy']:.1f}" if row.printed else "-" for row in rows]),
+        ("paper's F1", [f"{row.printed['f1']:.1f}" if row.printed else "-" for row in rows]),
         ("p", [_p(row.p) for row in rows]),
         ("p perm.", [_p(row.permutation_p) for row in rows]),
         ("flips", ["-" if row.flip_rate is None else f"{row.flip_rate:.1f}" for row in rows]),
@@ -267,8 +267,8 @@ def as_csv(parts: Iterable[tuple[str, Sequence[Row]]]) -> str:
             "settings": row.settings_text,
             **{key: getattr(row, key) for key in ("protocol", "target")},
             **{f"{name}_{key}": value for name in names for key, value in _numbers(row.metrics.get(name)).items()},
-            "paper_accuracy": row.printed and row.printed.accuracy,
-            "paper_f1": row.printed and row.printed.f1,
+            "paper_accuracy": row.printed and row.printed["accuracy"],
+            "paper_f1": row.printed and row.printed["f1"],
             **{key: getattr(row, key) for key in _CSV_NUMBERS},
             "note": row.absent or "; ".join(row.errors),
         }
