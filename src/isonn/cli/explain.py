@@ -79,7 +79,8 @@ def explain(
         told = f"{panel.title}: {panel.predicted}{sure}"
         if out is not None:
             best = panel.reasons[0] if panel.reasons else None
-            print(told + (f"; strongest reason: {_line(best)}" if best else "; no reason found"))
+            against = " against it" * (best is not None and best.contribution < 0 and panel.value is None)
+            print(told + (f"; strongest reason{against}: {_line(best)}" if best else "; no reason found"))
             continue
         print(told, *(f"  {_line(reason)}; without it: {reason.without}" for reason in panel.reasons), sep="\n")
     if out is not None:
