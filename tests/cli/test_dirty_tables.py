@@ -150,7 +150,7 @@ def test_molecules_of_any_kind_and_length_are_predicted_and_explained(model, tmp
     assert all(row["predicted"] in ("yes", "no") and not row["problem"] for row in rows)
     result = run("explain", model, *odd, "--out", tmp_path / "odd.html")
     assert result.returncode == 0, result.stderr
-    refused(run("predict", model, "x" * 500), "is not the name of a dataset")
+    refused(run("predict", model, "x" * 500), "no dataset and no file")
 
 
 def test_a_line_above_the_column_names_is_told(tmp_path):

@@ -166,7 +166,7 @@ def test_a_missing_path_gets_the_nearest_name(path):
 def test_a_word_like_no_other_gets_all_names():
     with pytest.raises(DatasetError, match="`isonn data list` shows the known names"):
         load("xyzzy/xyzzy")
-    with pytest.raises(DatasetError, match="'x/y' is not the name of a dataset"):
+    with pytest.raises(DatasetError, match="no dataset and no file 'x/y'"):
         find("x/y")
 
 

@@ -184,7 +184,7 @@ def _entry(name: str | os.PathLike[str]) -> Entry | None:
 def _named(name: str) -> Entry:
     entry = _entry(name)
     if entry is None:
-        raise DatasetError(f"{name!r:.100} is not the name of a dataset{_nearest(name)}")
+        raise DatasetError(f"there is no dataset and no file {name!r:.100}{_nearest(name)}")
     return entry
 
 
