@@ -94,7 +94,11 @@ class GraphDomain:
         return f"{start}: {'; '.join(facts)}." if facts else f"{start}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return verdict, distance, text, unseen pieces, terms out of range and neighbours as plain data."""
+        """Return verdict, distance, text, unseen pieces, terms out of range and neighbours as plain data.
+
+        Returns:
+            a dict of numbers, strings and lists.
+        """
         neighbours = [
             {"id": case.id, "value": case.value, "similarity": case.similarity, "shared": list(case.shared)}
             for case in self.neighbours

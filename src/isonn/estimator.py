@@ -77,12 +77,21 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
         Args:
             X: graphs, as in ``fit``, or a single SMILES.
             on_error: "raise" raises an error for molecules that cannot be read; "nan" predicts NaN and warns once.
+
+        Returns:
+            ndarray of shape (g,), or (g, columns) for several labels or numbers.
         """
         answers = self._answers_of(X, on_error)
         return _or_nan(self.target_.decide(answers), np.asarray(np.isnan(answers).all(axis=1)))
 
     def seen_in_training(self, X: Any) -> NDArray[np.bool_]:
         """Return which graphs the model was fitted to, shape (g,); all False if unknown.
+
+        Args:
+            X: graphs, as in ``fit``.
+
+        Returns:
+            ndarray of booleans, shape (g,).
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -274,6 +283,9 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
         Args:
             X, on_error: as in `predict`.
+
+        Returns:
+            ndarray of shape (g, n_classes), columns as in ``classes_``; for several labels the probability of each.
         """
         return self._answers_of(X, on_error)
 
@@ -316,7 +328,16 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         return Numbers.fit(y)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the R² of the predictions, mean over columns; NaN in ``y`` is ignored."""
+        """Return the R² of the predictions, mean over columns; NaN in ``y`` is ignored.
+
+        Args:
+            X: graphs, as in ``fit``.
+            y: the true numbers.
+            sample_weight: a weight for each graph; None weighs all alike.
+
+        Returns:
+            R²: 1 for perfect predictions, 0 for those no better than the mean.
+        """
         truth = as_y(y, len(as_graphset(X)))
         if sample_weight is not None:
             return float(super().score(X, y, sample_weight))

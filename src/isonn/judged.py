@@ -90,6 +90,9 @@ class Judged:
             X: graphs.
             coverage: of intervals and sets.
 
+        Returns:
+            `isonn.domain.Assessment`: answers, intervals or sets, and the domain; what the model does not have is None.
+
         Example:
             >>> graphs = isonn.load("MUTAG")
             >>> clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(graphs[:150])
@@ -111,7 +114,14 @@ class Judged:
         return Assessment(answers, coverage, None, sets, domain)
 
     def domain(self, X: Any) -> Domain:
-        """Return whether the model knows such graphs; subgraph models do, others raise `InputError`."""
+        """Return whether the model knows such graphs; subgraph models do, others raise `InputError`.
+
+        Args:
+            X: graphs.
+
+        Returns:
+            `isonn.domain.Domain`, one entry per graph.
+        """
         raise InputError(
             f"domain needs a Subgraph model, whose pieces tell which graphs it knows, and this is a "
             f"{type(self).__name__}; predict_interval and predict_set of Aligned models say how sure a prediction is"

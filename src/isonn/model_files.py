@@ -55,7 +55,11 @@ class Saved:
         def _require_fit(self) -> bool: ...
 
     def save(self, path: str | Path) -> None:
-        """Save the model to a new folder, for `isonn.load_model`."""
+        """Save the model to a new folder, for `isonn.load_model`.
+
+        Args:
+            path: a folder that does not exist yet.
+        """
         self._require_fit()
         name = type(self).__name__
         if name not in SAVED or type(self).__module__ != SAVED[name]:

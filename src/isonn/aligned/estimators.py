@@ -176,6 +176,9 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             X: the graphs.
             confounds: their confounds, as in ``fit``; None uses those of ``X``.
             on_error: as in other estimators; only molecules have rows that cannot be read.
+
+        Returns:
+            ndarray of shape (g,), or (g, columns) for several labels or numbers.
         """
         return super().predict(with_confounds(X, confounds), on_error=on_error)
 
@@ -226,7 +229,14 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         return np.column_stack([self.model_.set_values(cells), cells @ self.model_.connections.T])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return a name for each column of `transform`, such as the regions of the set."""
+        """Return a name for each column of `transform`, such as the regions of the set.
+
+        Args:
+            input_features: ignored; scikit-learn passes it.
+
+        Returns:
+            ndarray of strings, one per column.
+        """
         self._require_fit()
         sets = [" + ".join(template.texts or ()) for template in self.templates_[: len(self.model_.sets)]]
         return np.array([*sets, *(f"connections {name}" for name in self.target_.classes)], dtype=object)
@@ -491,6 +501,9 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
 
         Args:
             X, confounds, on_error: as in `predict`.
+
+        Returns:
+            ndarray of shape (g, n_classes), columns as in ``classes_``.
         """
         return super().predict_proba(with_confounds(X, confounds), on_error=on_error)
 

@@ -123,6 +123,9 @@ def as_atlas(source: Any) -> Atlas:
     "dosenbach" and "seitzman" with nilearn. Schaefer's atlases of other sizes, "aal" (116 regions), "aal-90" (those of
     the cerebrum) and "harvard-oxford" are downloaded by nilearn once.
 
+    Returns:
+        `Atlas`.
+
     Example:
         >>> as_atlas(["Background", "Insula L", "Insula R"]).names.tolist()
         ['Insula L', 'Insula R']

@@ -70,6 +70,9 @@ def from_matrices(
         check: warn of scales that differ between subjects, outliers, regions without signal and repeated matrices.
         name: name of the set in tables.
 
+    Returns:
+        `isonn.GraphSet` of the kind "connectomes".
+
     Example:
         >>> matrices = np.array([[[1.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 1.0]]])
         >>> graphs = from_matrices(matrices, ["a", "b"], atlas=["Insula L", "Insula R"], ids=["sub-01", "sub-02"])

@@ -51,6 +51,9 @@ def save_figures(result: Findings, folder: str | Path, formats: Sequence[str] = 
         folder: is created if needed; files are overwritten.
         formats: some of "svg", "pdf" and "png".
 
+    Returns:
+        the files that were written.
+
     Example:
         >>> from isonn.connectomes import findings, planted_connectomes
         >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)

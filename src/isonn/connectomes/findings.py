@@ -133,7 +133,12 @@ class Findings:
     values: NDArray[np.float64] | None = None
 
     def to_csv(self, path: str | Path, what: str = "connections") -> None:
-        """Write the connections (or ``what="subnetworks"``) as a table."""
+        """Write the connections (or ``what="subnetworks"``) as a table.
+
+        Args:
+            path: the file to write; a file that is there is replaced.
+            what: "connections" or "subnetworks".
+        """
         if what not in ("connections", "subnetworks"):
             raise InputError(f"what={what!r} is unknown; use 'connections' or 'subnetworks'")
         rows: Sequence[Any] = self.connections if what == "connections" else self.subnetworks
@@ -146,7 +151,11 @@ class Findings:
                 writer.writerow({key: "" if value != value else _safe(value) for key, value in cells.items()})
 
     def shortened(self) -> Findings:
-        """Return the findings without the words that all region names begin with, such as "7Networks_"."""
+        """Return the findings without the words that all region names begin with, such as "7Networks_".
+
+        Returns:
+            new `Findings` with short names.
+        """
         short = dict(zip(self.names, short_names(self.names), strict=True))
         return replace(
             self,
@@ -161,7 +170,14 @@ class Findings:
         )
 
     def effect_text(self, line: Connection | Subnetwork) -> str:
-        """Return the effect with its interval, such as "d = 0.81 [0.32, 1.30]", or "" if it is unknown."""
+        """Return the effect with its interval, such as "d = 0.81 [0.32, 1.30]", or "" if it is unknown.
+
+        Args:
+            line: one of ``connections`` or ``subnetworks``.
+
+        Returns:
+            the text.
+        """
         if line.effect != line.effect:
             return ""
         return f"{self.effect_name} = {line.effect:.2f} [{line.low:.2f}, {line.high:.2f}]"

@@ -108,6 +108,9 @@ def matrix_svg(weights: NDArray[np.float64], atlas: Any, title: str = "Connectio
         atlas: anything `as_atlas` takes.
         title: what the colours stand for.
 
+    Returns:
+        the text of an SVG file.
+
     Example:
         >>> matrix_svg(np.array([[0, 0.5], [0.5, 0]]), ["Precuneus L", "Insula R"])[:4]
         '<svg'

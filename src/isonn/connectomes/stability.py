@@ -42,6 +42,9 @@ def stability(
         label, atlas, top: as in `findings`.
         groups: the subject of each graph; the graphs of a subject stay in one fold, and `fit` gets the groups.
 
+    Returns:
+        `Findings`, whose ``share`` is the share of folds that find each connection and set.
+
     Example:
         >>> from isonn.connectomes import planted_connectomes
         >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)

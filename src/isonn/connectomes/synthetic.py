@@ -59,6 +59,9 @@ def planted_connectomes(
         k: number of regions of the sub-network.
         seed: the same seed gives the same data.
 
+    Returns:
+        the study: graphs with age and site in ``table``, the planted regions, and the truth.
+
     Example:
         >>> study = planted_connectomes(n_subjects=10, n_regions=20, seed=0)
         >>> len(study.regions), int(study.truth.sum()) // 2

@@ -60,7 +60,14 @@ class Connectivity(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> GraphSet:
-        """Return the connectomes of subjects, without their diagonal."""
+        """Return the connectomes of subjects, without their diagonal.
+
+        Args:
+            X: time series, one array of shape (times, regions) per subject.
+
+        Returns:
+            `isonn.GraphSet`, one graph per subject.
+        """
         if not hasattr(self, "measure_"):
             raise NotFittedError("this Connectivity is not fitted; call fit first")
         series = _series(X)

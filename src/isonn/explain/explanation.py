@@ -278,7 +278,14 @@ class Explanation:
         return np.asarray(on_input_nodes(self.graph, self.node_importance))
 
     def node_name(self, node: int) -> str:
-        """Return the name of a node, or its label and number."""
+        """Return the name of a node, or its label and number.
+
+        Args:
+            node: number of the node.
+
+        Returns:
+            its name, such as "Precuneus L"; without names its label and number, such as "N 14".
+        """
         if self.graph.node_names is not None:
             return str(self.graph.node_names[node])
         if self.graph.node_labels is None:
@@ -296,6 +303,9 @@ class Explanation:
         Args:
             match: one of ``reasons``, as in `Reason.without`; or one or several entries of ``matches``, or their
                 numbers, which are left out while the graph stays as it is.
+
+        Returns:
+            ndarray of shape (outputs,); None if nothing is left of the graph.
         """
         if isinstance(match, Reason):
             return match.without
@@ -319,6 +329,12 @@ class Explanation:
         """Return a few lines: the prediction, and how reasons and everything else add up from base to score.
 
         The paper's models, whose contributions do not add up, list their strongest matches.
+
+        Args:
+            top: maximum number of reasons to list.
+
+        Returns:
+            the text; ``print(explanation)`` prints the same.
         """
         answer = self.probabilities[self.column]
         what = (
@@ -349,6 +365,9 @@ class Explanation:
         Args:
             without: also predict the graph without each reason, which takes as long as so many predictions.
 
+        Returns:
+            a dict of numbers, strings, lists and dicts.
+
         Example:
             >>> graphs = isonn.load("MUTAG")
             >>> e = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs).explain(graphs[0])
@@ -360,13 +379,27 @@ class Explanation:
         return as_dict(self, without)
 
     def to_svg(self) -> str:
-        """Return the graph as an SVG file, coloured by contribution, with its reasons highlighted."""
+        """Return the graph as an SVG file, coloured by contribution, with its reasons highlighted.
+
+        Returns:
+            the text of an SVG file, which needs no other file.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs)
+            >>> clf.explain(graphs[0]).to_svg()[:4]
+            '<svg'
+        """
         from isonn.report.show import explanation_svg
 
         return explanation_svg(self)
 
     def to_html(self, path: str | Path) -> None:
-        """Write a page with the drawing, the reasons and all listed matches; needs the extra ``report``."""
+        """Write a page with the drawing, the reasons and all listed matches; needs the extra ``report``.
+
+        Args:
+            path: the file to write; a page that is there is never replaced.
+        """
         from isonn.report.show import write_explanation
 
         write_explanation(self, path)

@@ -125,7 +125,14 @@ class Reason:
         return f"Reason({self})"
 
     def found_in(self, graphs: GraphSet) -> NDArray[np.bool_]:
-        """Return which of the graphs contain the piece, including node and edge labels, shape (g,)."""
+        """Return which of the graphs contain the piece, including node and edge labels, shape (g,).
+
+        Args:
+            graphs: the set to search in.
+
+        Returns:
+            ndarray of booleans, shape (g,).
+        """
         return PieceSearch(graphs).holders(self.graph, self.nodes)
 
 

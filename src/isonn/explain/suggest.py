@@ -73,7 +73,11 @@ class Suggestion:
         return ", then ".join(self.edits)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the graph, as plain data that `json.dumps` takes."""
+        """Return everything but the graph, as plain data that `json.dumps` takes.
+
+        Returns:
+            a dict of numbers, strings and lists.
+        """
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "graph"}
         return {**values, "edits": list(self.edits)}
 

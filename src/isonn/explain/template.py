@@ -112,7 +112,11 @@ class Template:
         return linked
 
     def text(self) -> str:
-        """Describe the template in words: its nodes by label, and their links."""
+        """Describe the template in words: its nodes by label, and their links.
+
+        Returns:
+            the text.
+        """
         from isonn.explain.text import template_text
 
         return template_text(self)
@@ -125,6 +129,9 @@ class Template:
 
         Args:
             threshold: cells of a window above this value are edges.
+
+        Returns:
+            a `networkx.DiGraph`; labels and weights of the template are attributes of its nodes and edges.
         """
         try:
             import networkx

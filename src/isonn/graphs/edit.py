@@ -182,6 +182,9 @@ def on_input_nodes(graph: Graph, values: ArrayLike) -> NDArray[Any]:
         graph: a graph.
         values: one value or row per node, such as ``explanation.node_importance``, shape (n, ...).
 
+    Returns:
+        ndarray of shape (nodes of the input, ...).
+
     Example:
         >>> molecule = isonn.molecules.from_smiles(["[Na+].CC(=O)[O-]"])[0]
         >>> on_input_nodes(molecule, [1.0, 2.0, 3.0, 4.0]).tolist()

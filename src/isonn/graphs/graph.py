@@ -93,14 +93,28 @@ class Graph:
 
     @classmethod
     def unchecked(cls, **columns: Any) -> Graph:
-        """Make a graph without checking its arrays, for graphs taken from a checked set."""
+        """Make a graph without checking its arrays, for graphs taken from a checked set.
+
+        Args:
+            columns: the fields of the graph by name; those that are left out are None, or empty.
+
+        Returns:
+            the graph.
+        """
         graph = object.__new__(cls)
         graph.__dict__.update(dict.fromkeys((*OF_CELLS, *OF_NODES, "id")), kind="", row={})
         graph.__dict__.update({"node_label_names": {}, "edge_label_names": {}, **columns})
         return graph
 
     def but_with(self, **columns: Any) -> Graph:
-        """Return a copy with some columns replaced, unchecked."""
+        """Return a copy with some columns replaced, unchecked.
+
+        Args:
+            columns: the fields to replace, by name.
+
+        Returns:
+            the new graph; this one stays as it is.
+        """
         return Graph.unchecked(**{key: value for key, value in vars(self).items() if key != "adjacency"} | columns)
 
     @cached_property
@@ -197,6 +211,9 @@ class GraphSet(Sequence[Graph]):
             sets: the sets, at least one.
             name: the name of the result; None takes that of the first set.
 
+        Returns:
+            the graphs of all sets, in order.
+
         Example:
             >>> graphs = isonn.load("MUTAG")
             >>> GraphSet.concat([graphs[:10], graphs[20:]])
@@ -252,6 +269,9 @@ class GraphSet(Sequence[Graph]):
             size: number of rows; None takes that of the largest graph.
             dtype: type of the numbers.
 
+        Returns:
+            ndarray of shape (g, size, size).
+
         Example:
             >>> isonn.load("MUTAG")[:5].dense().shape
             (5, 19, 19)
@@ -270,7 +290,16 @@ class GraphSet(Sequence[Graph]):
         return matrices
 
     def scaled(self) -> GraphSet:
-        """Divide the weights of each graph by its largest absolute weight."""
+        """Divide the weights of each graph by its largest absolute weight.
+
+        Returns:
+            the same graphs with weights between -1 and 1; a set without weights is returned as it is.
+
+        Example:
+            >>> graphs = isonn.as_graphset([[[0, 4.0], [4.0, 0]], [[0, 0.5], [0.5, 0]]])
+            >>> graphs.scaled().weights.tolist()
+            [1.0, 1.0, 1.0, 1.0]
+        """
         if self.weights is None:
             return self
         largest = np.zeros(len(self))
@@ -282,6 +311,9 @@ class GraphSet(Sequence[Graph]):
 
         Args:
             y: class or number per graph, shape (g,); one column per label or target, shape (g, columns); or None.
+
+        Returns:
+            a new set; this one stays as it is.
 
         Example:
             >>> isonn.load("MUTAG")[:3].with_y([0.5, 1.5, 2.5])
@@ -308,6 +340,9 @@ class GraphSet(Sequence[Graph]):
             confounds: columns of ``table`` by name, such as ``["age", "site"]``; or the values: a pandas DataFrame or
                 a dict of columns, or an array of shape (g,) or (g, columns). None removes the confounds.
 
+        Returns:
+            a new set, whose ``confounds`` names the columns of its ``table``.
+
         Example:
             >>> graphs = isonn.load("MUTAG").with_confounds({"age": np.arange(188)})
             >>> graphs[:5].confounds, graphs[:5].table["age"].tolist()
@@ -323,6 +358,12 @@ class GraphSet(Sequence[Graph]):
 
     def select(self, index: Any) -> GraphSet:
         """Return the graphs at a slice, an index array or a mask; the same as ``graphs[index]``.
+
+        Args:
+            index: a slice, an array of integers, or a mask of shape (g,).
+
+        Returns:
+            the chosen graphs, with their rows of ``table``, ids and targets.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -345,6 +386,9 @@ class GraphSet(Sequence[Graph]):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the complete set to a ``.npz`` file that `isonn.load` and the commands read.
 
+        Args:
+            path: the file to write; a file that is there is replaced.
+
         Example:
             >>> graphs = isonn.load("MUTAG")
             >>> graphs[:50].save(tmp_path / "part.npz")
@@ -363,6 +407,9 @@ class GraphSet(Sequence[Graph]):
         Args:
             label: a node label or its name, such as "H".
 
+        Returns:
+            the graphs without these leaves.
+
         Example:
             >>> methane = isonn.Graph(3, [[0, 1], [0, 2], [1, 0], [2, 0]], node_labels=["C", "H", "H"])
             >>> isonn.as_graphset([methane]).fold_leaves("H").node_labels.tolist()
@@ -374,6 +421,12 @@ class GraphSet(Sequence[Graph]):
 
     def relabelled(self, random_state: int | np.random.Generator | None = None) -> GraphSet:
         """Relabel every graph at random; labels, attributes, names and weights move with their nodes.
+
+        Args:
+            random_state: a seed or a generator; None draws another order every time.
+
+        Returns:
+            the same graphs with other node numbers.
 
         Example:
             >>> path = isonn.as_graphset([np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])])

@@ -57,6 +57,9 @@ def from_smiles(
         n_jobs: number of processes; it does not change the result. They start in seconds, so they pay for
             tens of thousands of molecules.
 
+    Returns:
+        `isonn.GraphSet` of the kind "molecules".
+
     Example:
         >>> graphs = from_smiles(["CCO", "c1ccccc1"], y=[0, 1])
         >>> [graphs.node_label_names[label] for label in graphs[0].node_labels.tolist()]
@@ -150,6 +153,12 @@ def _parse(
 def canonical_smiles(graphs: GraphSet) -> NDArray[np.str_]:
     """Return the canonical SMILES of each molecule without stereochemistry and isotopes; equal for equal graphs.
 
+    Args:
+        graphs: molecules of `from_smiles` or of a file.
+
+    Returns:
+        ndarray of strings, shape (g,).
+
     Example:
         >>> canonical_smiles(from_smiles(["OCC", "CCO"])).tolist()
         ['CCO', 'CCO']
@@ -159,6 +168,12 @@ def canonical_smiles(graphs: GraphSet) -> NDArray[np.str_]:
 
 def to_mol(graph: Graph) -> Mol:
     """Rebuild the molecule of a graph from its labels; atoms keep their numbers.
+
+    Args:
+        graph: a molecule of `from_smiles` or of a file.
+
+    Returns:
+        an RDKit ``Mol``.
 
     Example:
         >>> from rdkit import Chem
@@ -380,6 +395,12 @@ def scaffolds(graphs: GraphSet) -> NDArray[np.str_]:
     """Return the Bemis-Murcko scaffold of each molecule as SMILES without stereochemistry, shape (g,).
 
     All molecules without rings have the scaffold ``""``, so they form one group.
+
+    Args:
+        graphs: molecules of `from_smiles` or of a file.
+
+    Returns:
+        ndarray of strings, shape (g,): pass it as ``groups=`` to ``fit`` or to a splitter of scikit-learn.
 
     Example:
         >>> scaffolds(isonn.molecules.from_smiles(["Cc1ccccc1", "Oc1ccccc1", "CCO"])).tolist()

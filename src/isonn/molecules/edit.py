@@ -35,6 +35,9 @@ def delete_atoms(graph: Graph, atoms: Iterable[int]) -> Graph:
         graph: a molecule of `isonn.molecules.from_smiles`.
         atoms: numbers of the atoms to delete. The others keep their order.
 
+    Returns:
+        the molecule that remains, as a graph.
+
     Example:
         >>> nitrobenzene = isonn.molecules.from_smiles(["O=[N+]([O-])c1ccccc1"])[0]
         >>> str(delete_atoms(nitrobenzene, [0, 1, 2]).row["smiles"])

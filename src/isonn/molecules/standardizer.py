@@ -115,6 +115,9 @@ def standardize(molecule: Any, mode: str = DEFAULT) -> Standardized:
         mode: "salts" keeps the main fragment, neutral, without isotopes and atom maps, and disconnects metals; "full"
             also converts it to RDKit's canonical tautomer, which takes some milliseconds; "none" changes nothing.
 
+    Returns:
+        `Standardized`: the molecule, its SMILES, what changed, and which atoms were kept.
+
     Example:
         >>> standardize("[Cl-].Cc1ccc([NH3+])cc1").smiles
         'Cc1ccc(N)cc1'

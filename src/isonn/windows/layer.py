@@ -95,7 +95,14 @@ class IsoLayer(nn.Module):
         return parts * (maps.shape[2:].numel() if there is None else there.sum((2, 3), keepdim=True))
 
     def distances(self, graphs: Inputs) -> Tensor:
-        """Return the features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``."""
+        """Return the features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``.
+
+        Args:
+            graphs: as in `forward`.
+
+        Returns:
+            Tensor of shape (batch, c, m, m) with m = n - k + 1.
+        """
         similarities: Tensor = self._similarities(graphs)
         return -similarities
 

@@ -125,6 +125,13 @@ class IsoNN(nn.Module):
         The paper calls the two equivalent. They have about as many maps, but L layers of size 3 see blocks of 2 L + 1
         nodes, not of 3 to the power of L.
 
+        Args:
+            k: nodes per template of the shallow model.
+            c: its number of templates.
+
+        Returns:
+            the ``layers`` argument of the deep model, a pair (templates, size) for each layer.
+
         Example:
             >>> IsoNN.deep_equivalent(k=9, c=4)
             ((2, 3), (2, 3))
