@@ -53,6 +53,9 @@ def relabelling(clf: GraphClassifier | GraphRegressor, X: Any, repeats: int = 20
         repeats: number of relabellings per graph.
         random_state: seed of the relabellings.
 
+    Returns:
+        `Relabelling`.
+
     Example:
         >>> graphs = isonn.load("MUTAG")
         >>> by_size = isonn.baselines.GraphSizeClassifier().fit(graphs, graphs.y)
@@ -79,6 +82,12 @@ def twins(X: Any) -> list[IntArray]:
     """Return groups of two or more graphs that are equal up to relabelling, ignoring labels, as arrays of indices.
 
     A model can predict a test graph with a twin in the training set by memory alone.
+
+    Args:
+        X: a `GraphSet`, or anything `isonn.as_graphset` accepts.
+
+    Returns:
+        a list of arrays, one per group.
 
     Example:
         >>> isonn.audit.twins(np.array([np.eye(2)[::-1], np.zeros((2, 2)), np.eye(2)[::-1]]))

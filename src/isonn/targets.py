@@ -46,34 +46,81 @@ class Target(ABC):
     @classmethod
     @abstractmethod
     def fit(cls, y: NDArray[Any]) -> Target:
-        """Fit to ``y``, shape (g,) or (g, t); raise `InputError` for invalid values."""
+        """Fit to ``y``, shape (g,) or (g, t); raise `InputError` for invalid values.
+
+        Args:
+            y: targets of the training graphs.
+
+        Returns:
+            the target.
+        """
 
     @abstractmethod
     def encode(self, y: NDArray[Any]) -> NDArray[Any]:
         """Encode ``y``, with NaN for unknown values.
 
-        Return class numbers (g,) if `exclusive`, standardised values (g, t) if `numeric`, else columns of 0 and 1.
+        Args:
+            y: targets as the user gives them.
+
+        Returns:
+            class numbers (g,) if `exclusive`, standardised values (g, t) if `numeric`, else columns of 0 and 1.
         """
 
     def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the entries of ``y`` that `encode` turned into ``codes``."""
+        """Return the entries of ``y`` that `encode` turned into ``codes``.
+
+        Args:
+            codes: what `encode` returned.
+
+        Returns:
+            ndarray of the same length.
+        """
         return codes
 
     def columns(self, codes: NDArray[Any]) -> Floats:
-        """Return encoded targets as columns to regress on: +1 and -1 for labels, values if `numeric`."""
+        """Return encoded targets as columns to regress on: +1 and -1 for labels, values if `numeric`.
+
+        Args:
+            codes: what `encode` returned.
+
+        Returns:
+            ndarray of shape (g, outputs).
+        """
         return np.asarray(codes if self.numeric else 2.0 * codes - 1, dtype=np.float64)
 
     @abstractmethod
     def link(self, outputs: Floats) -> Floats:
-        """Convert outputs to answers of the same shape: probabilities or values."""
+        """Convert outputs to answers of the same shape: probabilities or values.
+
+        Args:
+            outputs: shape (g, outputs).
+
+        Returns:
+            ndarray of the same shape.
+        """
 
     @abstractmethod
     def decide(self, answers: Floats) -> NDArray[Any]:
-        """Convert answers to predictions."""
+        """Convert answers to predictions.
+
+        Args:
+            answers: what `link` returned.
+
+        Returns:
+            ndarray with the shape of ``y``.
+        """
 
     @abstractmethod
     def margin(self, outputs: Floats, column: int) -> Floats:
-        """Return the number that an explanation of one class or column decomposes: (..., outputs) to (...)."""
+        """Return the number that an explanation of one class or column decomposes: (..., outputs) to (...).
+
+        Args:
+            outputs: shape (..., outputs).
+            column: number of the class or column.
+
+        Returns:
+            ndarray of shape (...).
+        """
 
     @abstractmethod
     def loss(self) -> nn.Module:
@@ -81,7 +128,15 @@ class Target(ABC):
 
     @abstractmethod
     def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
-        """Compute the metrics of predictions, by name; if `numeric`, "r2" is the score of regressors."""
+        """Compute the metrics of predictions, by name; if `numeric`, "r2" is the score of regressors.
+
+        Args:
+            y: the truth.
+            predicted: what `decide` returned.
+
+        Returns:
+            a value for each metric.
+        """
 
     @property
     def outputs(self) -> int:
@@ -105,7 +160,14 @@ TARGETS: dict[str, type[Target]] = {}
 
 
 def register_target(cls: type[Target]) -> type[Target]:
-    """Register a target for saved models; use as a decorator."""
+    """Register a target for saved models; use as a decorator.
+
+    Args:
+        cls: a subclass of `Target` with a ``name``.
+
+    Returns:
+        the class.
+    """
     TARGETS[cls.name] = cls
     return cls
 

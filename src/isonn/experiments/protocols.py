@@ -43,6 +43,17 @@ class Protocol(ABC):
         about: one sentence for the notes below a table.
         chooses: whether settings are chosen on the parts of `inner`; if not, they are used as given.
         seeds: the recommended number of seeds.
+
+    Example:
+        >>> class Halves(Protocol):
+        ...     name, about = "halves", "First half for training, second for testing."
+        ...
+        ...     def split(self, graphs, seed):
+        ...         middle = len(graphs) // 2
+        ...         return [(np.arange(middle), np.arange(middle, len(graphs)))]
+        >>> train, test = Halves().split(isonn.load("MUTAG"), seed=0)[0]
+        >>> len(train), len(test)
+        (94, 94)
     """
 
     #: The name in commands and in stored jobs.
@@ -59,18 +70,49 @@ class Protocol(ABC):
 
     @abstractmethod
     def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
-        """Return folds as pairs of training and test indices."""
+        """Return folds as pairs of training and test indices.
+
+        Args:
+            graphs: the whole set.
+            seed: the seed of the run.
+
+        Returns:
+            a list of pairs of index arrays.
+        """
 
     def inner(self, graphs: GraphSet, train: IntArray, seed: int) -> Fold:
-        """Split the training indices of a fold into two parts, to train and to validate candidates."""
+        """Split the training indices of a fold into two parts, to train and to validate candidates.
+
+        Args:
+            graphs: the whole set.
+            train: the training indices of a fold.
+            seed: the seed of the run.
+
+        Returns:
+            a pair of index arrays.
+        """
         raise InputError(f"the {self.name} protocol chooses no settings; give no candidates")
 
     def metrics(self, target: str) -> tuple[str, ...]:
-        """Return the metrics for a target of "classes", "labels" or "numbers"."""
+        """Return the metrics for a target of "classes", "labels" or "numbers".
+
+        Args:
+            target: "classes", "labels" or "numbers".
+
+        Returns:
+            names of metrics; the first is tested.
+        """
         return self.numbers if target == "numbers" else self.classes
 
     def digest(self, graphs: GraphSet) -> str:
-        """Return the SHA-256 of the graphs and of the column, if any."""
+        """Return the SHA-256 of the graphs and of the column, if any.
+
+        Args:
+            graphs: the whole set.
+
+        Returns:
+            64 hexadecimal digits, part of the id of a job.
+        """
         if not self.column:
             return graphs.digest
         values = "\n".join(map(str, self._values(graphs).tolist()))
@@ -87,7 +129,14 @@ PROTOCOLS: dict[str, type[Protocol]] = {}
 
 
 def register_protocol(cls: type[Protocol]) -> type[Protocol]:
-    """Register a protocol under its name; use as a decorator."""
+    """Register a protocol under its name; use as a decorator.
+
+    Args:
+        cls: a subclass of `Protocol` with a ``name``.
+
+    Returns:
+        the class.
+    """
     PROTOCOLS[cls.name] = cls
     return cls
 

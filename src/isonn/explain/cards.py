@@ -95,6 +95,9 @@ def template_cards(
         examples: maximum number of best matches, one per graph.
         threshold: the edges of a template are its cells above this value.
 
+    Returns:
+        a card for each template, in order.
+
     Example:
         >>> graphs = isonn.load("MUTAG")[:40]
         >>> clf = isonn.IsoNNClassifier(k=3, c=2, hidden=(16,), epochs=5, random_state=0).fit(graphs, graphs.y)

@@ -74,6 +74,9 @@ def faithfulness(
             of an edge is the sum of its two cells. Signs count, so negative evidence is not important.
         keep: share of the edges (or nodes) in the important part, rounded up.
 
+    Returns:
+        `Faithfulness`: both fidelities, the shares of predictions that flip, and the sparsity.
+
     Example:
         >>> graphs = isonn.load("MUTAG")[:20]
         >>> clf = isonn.IsoNNClassifier(k=3, c=1, hidden=(8,), epochs=2, random_state=0).fit(graphs, graphs.y)
@@ -110,6 +113,9 @@ def edge_auroc(graph: Graph, importance: NDArray[np.floating], truth: NDArray[np
         graph: the graph; each pair of nodes with an edge in either direction counts once.
         importance: shape (n, n); the two cells of an edge are added.
         truth: whether each cell belongs to the true explanation, shape (n, n).
+
+    Returns:
+        the area under the ROC curve.
 
     Example:
         >>> path = isonn.as_graphset([[[0, 1, 0], [1, 0, 1], [0, 1, 0]]])[0]

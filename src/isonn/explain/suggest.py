@@ -90,14 +90,37 @@ class Editor(ABC):
 
     @abstractmethod
     def propose(self, graph: Graph, standardize: str | None) -> list[tuple[str, Any]]:
-        """Return edits in words with what `read` makes a graph from, the most natural first; at most one per result."""
+        """Return edits in words with what `read` makes a graph from, the most natural first; at most one per result.
+
+        Args:
+            graph: the graph to edit.
+            standardize: how the model standardises molecules, or None.
+
+        Returns:
+            pairs of a text, such as "replace nitro by cyano", and what `read` takes.
+        """
 
     @abstractmethod
     def read(self, proposals: Sequence[Any], standardize: str | None) -> tuple[GraphSet | None, list[int]]:
-        """Return the graphs of proposals, and which proposals they are; others are not valid."""
+        """Return the graphs of proposals, and which proposals they are; others are not valid.
+
+        Args:
+            proposals: second entries of what `propose` returned.
+            standardize: how the model standardises molecules, or None.
+
+        Returns:
+            the graphs (None if there are none), and the number of the proposal of each.
+        """
 
     def similarity(self, first: Graph, second: Graph) -> float | None:
-        """Return how similar two graphs are, from 0 to 1, or None."""
+        """Return how similar two graphs are, from 0 to 1, or None.
+
+        Args:
+            first, second: the graph, and an edited one.
+
+        Returns:
+            a number from 0 to 1, or None.
+        """
         return None
 
 
@@ -143,7 +166,12 @@ _LATER = {"molecules": "isonn.molecules.suggest"}
 
 
 def register_editor(kind: str, editor: Editor) -> None:
-    """Propose edits of graphs of a kind (``GraphSet.kind``) with this editor, replacing an earlier one."""
+    """Propose edits of graphs of a kind (``GraphSet.kind``) with this editor, replacing an earlier one.
+
+    Args:
+        kind: the kind of graphs, as in ``GraphSet.kind``.
+        editor: an instance of a subclass of `Editor`.
+    """
     if not isinstance(editor, Editor):
         raise InputError(f"{editor!r} is not an Editor; give an instance of a subclass")
     _EDITORS[kind] = editor

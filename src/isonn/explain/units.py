@@ -81,14 +81,36 @@ class Partition(ABC):
     """Divides graphs of one kind into units and deletes units. Subclass it and call `register_partition`.
 
     Every node belongs to exactly one unit, and relabelling a graph changes no unit.
+
+    Example:
+        >>> class Whole(Partition):
+        ...     def units(self, graph):
+        ...         return [Unit("the graph", "piece", tuple(range(graph.n)))]
+        >>> Whole().units(isonn.load("MUTAG")[0])[0].name
+        'the graph'
     """
 
     @abstractmethod
     def units(self, graph: Graph) -> list[Unit]:
-        """Return the units of a graph, without contributions."""
+        """Return the units of a graph, without contributions.
+
+        Args:
+            graph: a graph of this kind.
+
+        Returns:
+            units that hold each node exactly once.
+        """
 
     def delete(self, graph: Graph, nodes: Sequence[int]) -> Graph:
-        """Return the graph without some of its nodes, as a graph of this kind would be."""
+        """Return the graph without some of its nodes, as a graph of this kind would be.
+
+        Args:
+            graph: a graph of this kind.
+            nodes: the nodes to delete.
+
+        Returns:
+            the graph that remains.
+        """
         return delete_nodes(graph, nodes)
 
 
@@ -98,7 +120,12 @@ _LATER = {"molecules": "isonn.molecules.units"}
 
 
 def register_partition(kind: str, partition: Partition) -> None:
-    """Divide graphs of a kind (``GraphSet.kind``) into these units, replacing an earlier partition."""
+    """Divide graphs of a kind (``GraphSet.kind``) into these units, replacing an earlier partition.
+
+    Args:
+        kind: the kind of graphs, as in ``GraphSet.kind``.
+        partition: an instance of a subclass of `Partition`.
+    """
     if not isinstance(partition, Partition):
         raise InputError(f"{partition!r} is not a Partition; give an instance of a subclass")
     _PARTITIONS[kind] = partition

@@ -37,7 +37,11 @@ class Contributions:
     counts: csr_array
 
     def sums(self) -> Floats:
-        """Return the outputs, shape (g,)."""
+        """Return the outputs, shape (g,).
+
+        Returns:
+            ndarray of shape (g,).
+        """
         return np.asarray(self.base + self.features.sum(axis=1) + self.counts.sum(axis=1))
 
 
@@ -100,20 +104,49 @@ class Head(ABC):
         weights: Floats | None = None,
         seed: int = 0,
     ) -> Self:
-        """Fit to graphs and targets, with one of ``weights`` per graph; a weight of 2 means the graph twice."""
+        """Fit the head to graphs and targets.
+
+        Args:
+            inputs: features and counts, one row per graph.
+            targets: what ``target.encode`` returned for them.
+            target: what is predicted: number of outputs, and how they become answers.
+            weights: a weight per graph; a weight of 2 means the graph twice.
+            seed: for everything that is drawn at random.
+
+        Returns:
+            the head itself.
+        """
 
     @abstractmethod
     def outputs(self, inputs: Inputs) -> Floats:
-        """Return outputs of shape (g, target.outputs)."""
+        """Return outputs for graphs; ``target.link`` converts them to answers.
+
+        Args:
+            inputs: features and counts, one row per graph.
+
+        Returns:
+            ndarray of shape (g, target.outputs).
+        """
 
     @abstractmethod
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the learned arrays by name."""
+        """Return the learned arrays by name.
+
+        Returns:
+            arrays by name; numbers and booleans only, since models are saved as safetensors.
+        """
 
     @classmethod
     @abstractmethod
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> Head:
-        """Restore a head from its `tensors`; raise ValueError if they are invalid."""
+        """Restore a head from its `tensors`; raise ValueError if they are invalid.
+
+        Args:
+            tensors: what `tensors` returned.
+
+        Returns:
+            a head that predicts as the saved one did.
+        """
 
     @abstractmethod
     def contributions(self, inputs: Inputs, output: int, reference: Inputs | None = None) -> Contributions:
@@ -124,10 +157,17 @@ class Head(ABC):
             output: the output to explain.
             reference: a row to compare with, whose output is the base; None means zeros. A column that equals it should
                 contribute nothing.
+
+        Returns:
+            `Contributions`, whose sums equal `outputs`.
         """
 
     def coefficients(self) -> tuple[Floats, Floats] | None:
-        """Return weights (outputs, p) and intercepts (outputs,) of an additive head, else None."""
+        """Return weights (outputs, p) and intercepts (outputs,) of an additive head, else None.
+
+        Returns:
+            two arrays, or None.
+        """
         return None
 
 
@@ -137,6 +177,12 @@ HEADS: dict[str, type[Head]] = {}
 
 def register_head(cls: type[Head]) -> type[Head]:
     """Register a head under its name; use as a decorator.
+
+    Args:
+        cls: a subclass of `Head` with a ``name``.
+
+    Returns:
+        the class.
 
     Example:
         >>> from isonn.heads import HEADS, LinearHead, register_head
@@ -152,6 +198,12 @@ def register_head(cls: type[Head]) -> type[Head]:
 
 def get_head(name: Any) -> type[Head]:
     """Return the head of a name.
+
+    Args:
+        name: a name such as "linear", or that of an installed extension.
+
+    Returns:
+        the class of the head.
 
     Example:
         >>> from isonn.heads import get_head

@@ -54,20 +54,47 @@ class Matcher(ABC):
     prepares: ClassVar[bool] = False
 
     def check(self, k: int) -> None:  # noqa: B027 (most matchers take every k)
-        """Raise `InputError` for unsupported template sizes."""
+        """Raise `InputError` for unsupported template sizes.
+
+        Args:
+            k: nodes per template.
+        """
 
     def prepare(self, regions: Tensor) -> Tensor | None:
-        """Return the part of ``distance`` that depends only on the regions, one row each; computed once in training."""
+        """Return the part of ``distance`` that depends only on the regions, one row each; computed once in training.
+
+        Args:
+            regions: shape (regions, k, k).
+
+        Returns:
+            anything that `distance` takes as ``prepared``; None if there is nothing to prepare.
+        """
         return None
 
     @abstractmethod
     def distance(self, templates: Tensor, regions: Tensor, prepared: Tensor | None = None) -> Tensor:
-        """Return the squared distance of every region to every template, ``(w, c)``."""
+        """Return the squared distance of every region to every template, ``(w, c)``.
+
+        Args:
+            templates: shape (c, k, k).
+            regions: shape (regions, k, k).
+            prepared: what `prepare` returned for these regions, or None.
+
+        Returns:
+            Tensor of shape (regions, c).
+        """
 
     def permutations(self, templates: Tensor, regions: Tensor) -> Tensor | None:
         """Return the permutation p of each pair, ``(w, c, k)``, with ``template[p][:, p]`` compared to the region.
 
         None if P is not a permutation; explanations then list the nodes of a match without their positions.
+
+        Args:
+            templates: shape (c, k, k).
+            regions: shape (regions, k, k).
+
+        Returns:
+            integer Tensor of shape (regions, c, k), or None if the matcher finds no permutation.
         """
         return None
 
@@ -79,6 +106,9 @@ MATCHERS: dict[str, Matcher] = {}
 def register_matcher(matcher: Matcher) -> None:
     """Register a matcher under its name for estimators, layers and the command line.
 
+    Args:
+        matcher: an instance of a subclass of `Matcher`.
+
     Example:
         >>> exact = isonn.matching.matcher_named("exact")
         >>> register_matcher(exact)  # `matching="exact"` now means this one
@@ -88,6 +118,12 @@ def register_matcher(matcher: Matcher) -> None:
 
 def matcher_named(name: str) -> Matcher:
     """Return the registered matcher with this name.
+
+    Args:
+        name: a name such as "exact", or that of an installed extension.
+
+    Returns:
+        the matcher.
 
     Example:
         >>> isonn.matching.matcher_named("exact").exact

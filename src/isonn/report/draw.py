@@ -128,14 +128,34 @@ class Drawer(ABC):
 
     @abstractmethod
     def draw(self, scene: Scene) -> Drawing:
-        """Draw one graph."""
+        """Draw one graph.
+
+        Args:
+            scene: the graph, its marks and importances, and what is shown from the start.
+
+        Returns:
+            `Drawing`.
+        """
 
     @abstractmethod
     def draw_template(self, template: Template, title: str = "", symbols: Symbols | None = None) -> Drawing:
-        """Draw a learned template."""
+        """Draw a learned template.
+
+        Args:
+            template: the template.
+            title: its description for readers who do not see it.
+            symbols: the look of the labels; None shows them as they are.
+
+        Returns:
+            `Drawing`.
+        """
 
     def legend(self) -> list[tuple[str, str]]:
-        """Return the meaning of the importance colours: a style class and a text for each."""
+        """Return the meaning of the importance colours: a style class and a text for each.
+
+        Returns:
+            pairs of a style class and a text.
+        """
         return [
             ("p4", "speaks for the predicted class; darker means more"),
             ("n4", "speaks against it (dashed)"),
@@ -144,6 +164,12 @@ class Drawer(ABC):
 
     def alternative(self, scene: Scene) -> str:
         """Describe the graph in words, as the drawing's alternative text.
+
+        Args:
+            scene: the graph and its marks.
+
+        Returns:
+            the text.
 
         Example:
             >>> triangle = isonn.as_graphset([np.ones((3, 3)) - np.eye(3)])[0]
@@ -183,7 +209,12 @@ _MATRIX, _PLAIN = "matrix", "graph"
 
 
 def register_drawer(kind: str, drawer: Drawer) -> None:
-    """Draw graphs of a kind (``GraphSet.kind``) with this drawer, replacing an earlier one."""
+    """Draw graphs of a kind (``GraphSet.kind``) with this drawer, replacing an earlier one.
+
+    Args:
+        kind: the kind of graphs, as in ``GraphSet.kind``.
+        drawer: an instance of a subclass of `Drawer`.
+    """
     if not isinstance(drawer, Drawer):
         raise InputError(f"{drawer!r} is not a Drawer; give an instance of a subclass of isonn.report.draw.Drawer")
     _DRAWERS[kind] = drawer

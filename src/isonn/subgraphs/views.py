@@ -66,18 +66,48 @@ class View(ABC):
 
     @abstractmethod
     def codes(self, structure: Structure) -> tuple[IntArray, IntArray]:
-        """Return the code of each node and each edge."""
+        """Return the code of each node and each edge.
+
+        Args:
+            structure: labels, levels, degrees and cycles of all nodes and edges of a set.
+
+        Returns:
+            two integer arrays: a code from 0 for each node, and from 1 for each edge.
+        """
 
     @abstractmethod
     def node_facts(self, code: int, encoding: Encoding) -> NodeFacts:
-        """Return what a node with this code carries."""
+        """Return what a node with this code carries.
+
+        Args:
+            code: a code that `codes` gave to a node.
+            encoding: the labels and levels of the training graphs.
+
+        Returns:
+            `NodeFacts`, from which texts, SMARTS and drawings are made.
+        """
 
     def edge_facts(self, code: int, encoding: Encoding) -> EdgeFacts:
-        """Return what an edge with this code carries."""
+        """Return what an edge with this code carries.
+
+        Args:
+            code: a code that `codes` gave to an edge.
+            encoding: the labels and levels of the training graphs.
+
+        Returns:
+            `EdgeFacts`.
+        """
         return EdgeFacts()
 
     def label_names(self, encoding: Encoding) -> tuple[Mapping[Any, str], Mapping[Any, str]]:
-        """Return names of node and edge labels that only this view has."""
+        """Return names of node and edge labels that only this view has.
+
+        Args:
+            encoding: the labels and levels of the training graphs.
+
+        Returns:
+            names of node labels and of edge labels, by label.
+        """
         return {}, {}
 
     @property
@@ -86,14 +116,29 @@ class View(ABC):
         return False
 
     def uses(self, has: Mapping[str, bool]) -> dict[str, bool]:
-        """Return which columns the view looks at, with "auto" decided by what graphs have."""
+        """Return which columns the view looks at, with "auto" decided by what graphs have.
+
+        Args:
+            has: whether the graphs have each column.
+
+        Returns:
+            whether the view looks at each column.
+        """
         use = {c: has[c] if getattr(self, c) == "auto" else bool(getattr(self, c)) for c in COLUMNS}
         if self.node_attributes == "auto" and use["node_labels"]:
             use["node_attributes"] = False  # with levels beside labels, hardly any two subgraphs would be equal
         return use
 
     def resolve(self, has: Mapping[str, bool], name: str) -> Self:
-        """Return the view with "auto" decided by what the graphs of a set have."""
+        """Return the view with "auto" decided by what the graphs of a set have.
+
+        Args:
+            has: whether the graphs have each column.
+            name: name of the set, for errors.
+
+        Returns:
+            the same view with True or False for every column.
+        """
         use = self.uses(has)
         for column in COLUMNS[:3]:  # weights default to 1
             if use[column] and not has[column]:
@@ -101,7 +146,11 @@ class View(ABC):
         return replace(self, **use)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the view as JSON, for `view_from_json`."""
+        """Return the view as JSON, for `view_from_json`.
+
+        Returns:
+            the name and the columns of the view.
+        """
         return {"view": self.name, **asdict(self)}
 
 
@@ -112,13 +161,26 @@ _LATER = {"elements": "isonn.molecules.views"}
 
 
 def register_view(cls: type[View]) -> type[View]:
-    """Register a view under its name; use as a decorator."""
+    """Register a view under its name; use as a decorator.
+
+    Args:
+        cls: a frozen dataclass, a subclass of `View` with a ``name``.
+
+    Returns:
+        the class.
+    """
     VIEWS[cls.name] = cls
     return cls
 
 
 def get_view(name: Any) -> View:
     """Return the view with this name, or the given view; views that need an extra are imported on first use.
+
+    Args:
+        name: a name such as "refined", or a view.
+
+    Returns:
+        the view.
 
     Example:
         >>> get_view("refined").name
@@ -150,6 +212,9 @@ def views_of(view: Any, kind: str = "") -> tuple[View, ...]:
 
     Args:
         kind: the kind of the graphs, for "auto".
+
+    Returns:
+        the views, at least one.
     """
     if isinstance(view, str) and view == "auto":
         view = AUTO_VIEWS.get(kind, AUTO_VIEWS[""])
@@ -176,7 +241,14 @@ def view_param_from_json(stored: Any) -> Any:
 @register_view
 @dataclass(frozen=True)
 class LabelsView(View):
-    """Labels, and levels of attributes and weights, unchanged."""
+    """Labels, and levels of attributes and weights, unchanged.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> vectorizer = isonn.SubgraphVectorizer(max_nodes=2, view=LabelsView(edge_labels=False)).fit(graphs)
+        >>> str(vectorizer.get_feature_names_out()[-1])
+        'labels [N]-[O]'
+    """
 
     name = "labels"
 
@@ -208,7 +280,13 @@ _DEGREES = 64
 @register_view
 @dataclass(frozen=True)
 class RefinedView(LabelsView):
-    """Labels with degrees and cycles: nodes carry both, and all edges on cycles are equal."""
+    """Labels with degrees and cycles: nodes carry both, and all edges on cycles are equal.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> str(isonn.SubgraphVectorizer(max_nodes=1, view="refined").fit(graphs).get_feature_names_out()[0])
+        'refined [C degree 1 not ring]'
+    """
 
     name = "refined"
 
@@ -233,7 +311,13 @@ class RefinedView(LabelsView):
 @register_view
 @dataclass(frozen=True)
 class DegreesView(View):
-    """Only the degree of each node in the whole graph."""
+    """Only the degree of each node in the whole graph.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> str(isonn.SubgraphVectorizer(max_nodes=2, view="degrees").fit(graphs).get_feature_names_out()[0])
+        'degrees [degree 1]-[degree 2]'
+    """
 
     name = "degrees"
     smallest = 2

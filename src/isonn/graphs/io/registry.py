@@ -120,11 +120,26 @@ class Reader(ABC):
 
     @abstractmethod
     def recognises(self, path: Path) -> bool:
-        """Return whether an existing path looks like this format, from its name and a quick look; never raise."""
+        """Return whether an existing path looks like this format, from its name and a quick look; never raise.
+
+        Args:
+            path: a file or folder that exists.
+
+        Returns:
+            True if `read` should try it.
+        """
 
     @abstractmethod
     def read(self, path: Path, *args: Any, **options: Any) -> GraphSet:
-        """Read all graphs at the path."""
+        """Read all graphs at the path.
+
+        Args:
+            path: a path that `recognises` accepted.
+            options: the options of the format, keyword-only.
+
+        Returns:
+            `isonn.GraphSet`.
+        """
 
     def stream(self, path: Path, at_once: int, *args: Any, **options: Any) -> Iterator[GraphSet]:
         """Yield the graphs in pieces, in order; joined, they equal the result of `read`.
@@ -195,6 +210,12 @@ _REGISTERED: list[Reader] = []
 
 def register_reader(reader: Reader) -> Reader:
     """Add a format to `isonn.load`, `isonn.stream` and the commands; the last registered is tried first.
+
+    Args:
+        reader: an instance of a subclass of `Reader`.
+
+    Returns:
+        the reader, for `forget_reader`.
 
     Example:
         >>> class OneNode(Reader):

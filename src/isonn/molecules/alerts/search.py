@@ -39,7 +39,19 @@ MOSTLY = 0.5
 def find_alerts(
     clf: Any, X: Any, y: Any = None, label: Any = None, top: int = TOP, min_support: int = MIN_SUPPORT
 ) -> Alerts:
-    """Find alerts with the pieces of a fitted `SubgraphClassifier`; see ``clf.alerts``."""
+    """Find alerts with the pieces of a fitted `SubgraphClassifier`; see ``clf.alerts``.
+
+    Args:
+        clf: a fitted `SubgraphClassifier` of molecules.
+        X: molecules, as in ``fit``.
+        y: their classes; None uses those of ``X``.
+        label: the class to warn of; None chooses as ``clf.alerts`` does.
+        top: maximum number of alerts.
+        min_support: molecules that an alert has to be judged on.
+
+    Returns:
+        `Alerts`.
+    """
     graphs = as_graphset(X)
     if graphs.kind != "molecules":
         raise InputError(f"alerts need molecules, but {graphs.name} has none; use reasons_ for other graphs")

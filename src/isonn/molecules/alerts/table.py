@@ -118,7 +118,11 @@ class Alerts(Sequence[Alert]):
         return "1 alert" if len(self) == 1 else f"{len(self)} alerts"
 
     def sentence(self) -> str:
-        """Describe the performance of all alerts together in a sentence or two."""
+        """Describe the performance of all alerts together in a sentence or two.
+
+        Returns:
+            the text.
+        """
         model = f"; the model for {percent(self.rule['model_accuracy'])}" if "model_accuracy" in self.rule else ""
         return (
             f"{self._count()} for class {self.label}, the class of {percent(self.base)} of the molecules. "
@@ -129,7 +133,11 @@ class Alerts(Sequence[Alert]):
         )
 
     def answer(self) -> str:
-        """Say in a sentence or two what the alerts are and how sure the first one is."""
+        """Say in a sentence or two what the alerts are and how sure the first one is.
+
+        Returns:
+            the text.
+        """
         if not len(self):
             return f"No group or piece warns of class {self.label} more surely than guessing."
         first = self[0]
@@ -140,7 +148,11 @@ class Alerts(Sequence[Alert]):
         )
 
     def missed_toxicophores(self) -> list[str]:
-        """Return toxicophores that go with the class here, more often than its share, but have no alert."""
+        """Return toxicophores that go with the class here, more often than its share, but have no alert.
+
+        Returns:
+            names of toxicophores.
+        """
         return [
             row.toxicophore
             for row in self.comparison
@@ -148,11 +160,23 @@ class Alerts(Sequence[Alert]):
         ]
 
     def rows(self, compare: bool = False) -> list[dict[str, Any]]:
-        """Return one flat row per alert, with a column of toxicophores if ``compare``."""
+        """Return one flat row per alert, with a column of toxicophores if ``compare``.
+
+        Args:
+            compare: add the column of published toxicophores.
+
+        Returns:
+            a dict for each alert, keys as the columns of the table.
+        """
         return [_row(alert, compare) for alert in self]
 
     def to_csv(self, path: str | Path | TextIO, compare: bool = False) -> None:
-        """Write one row per alert to a new file, or to an open one."""
+        """Write one row per alert to a new file, or to an open one.
+
+        Args:
+            path: a path, or an open text file.
+            compare: add the column of published toxicophores.
+        """
         if isinstance(path, (str, Path)):
             with atomic_file(Path(path)) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
                 self.to_csv(file, compare)
@@ -163,7 +187,12 @@ class Alerts(Sequence[Alert]):
         writer.writerows(rows)
 
     def to_html(self, path: str | Path, compare: bool = False) -> None:
-        """Write a page with drawings of each alert; needs the extra ``report``."""
+        """Write a page with drawings of each alert; needs the extra ``report``.
+
+        Args:
+            path: the file to write.
+            compare: add the comparison with published toxicophores.
+        """
         from isonn.molecules.alerts.page import write_page
 
         write_page(self, Path(path), compare)
