@@ -35,7 +35,7 @@ from isonn.aligned.select import PartialT
 from isonn.baselines import LinearEdgesClassifier, MajorityClassifier
 from isonn.connectomes import Connectivity, planted_connectomes, planted_series
 from isonn.experiments.protocols import find_protocol
-from isonn.experiments.statistics import corrected_t_test, interval
+from isonn.experiments.statistics import corrected_interval, corrected_t_test
 from isonn.seeding import numpy_stream
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results" / "aligned"
@@ -294,7 +294,7 @@ def permutation_p(lines: list[dict[str, Any]], name: str, method: str) -> str:
 def with_interval(values: list[float]) -> str:
     if not values:
         return ""
-    found = interval(values)
+    found = corrected_interval(values, 0.0)
     return f"{np.mean(values):.1f}" + ("" if found is None else f" ({found[0]:.1f} to {found[1]:.1f})")
 
 

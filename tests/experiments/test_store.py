@@ -165,7 +165,7 @@ def test_a_method_that_changed_does_not_find_its_old_results(tmp_path: Path, mon
 
 def test_a_failed_job_is_missing_and_its_error_goes_when_it_succeeds(tmp_path: Path) -> None:
     store = Store(tmp_path / "s")
-    store.put_error({"id": JOBS[0].id, "job": {}, "error": "no such thing; try another"})
+    store.put({"id": JOBS[0].id, "job": {}, "error": "no such thing; try another"})
     assert store.error(JOBS[0]) == "no such thing; try another"
     assert store.missing(JOBS) == JOBS
     store.put(result_of(JOBS[0]))
@@ -254,7 +254,7 @@ def test_a_full_disk_or_a_missing_permission_is_a_sentence_and_leaves_no_half_fi
 
     store = Store(tmp_path / "s")
     monkeypatch.setattr(os, "fsync", refuse)
-    for put in (lambda: store.put(result_of(JOBS[0])), lambda: store.put_error(failure(JOBS[0], "why"))):
+    for put in (lambda: store.put(result_of(JOBS[0])), lambda: store.put(failure(JOBS[0], "why"))):
         with pytest.raises(
             IsoNNError, match=rf"results cannot be kept in .*s \({os.strerror(number)}\); finished jobs"
         ):

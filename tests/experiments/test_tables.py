@@ -48,7 +48,7 @@ def test_a_row_is_the_mean_and_sd_over_seeds_of_means_over_folds() -> None:
         own = [job for job in JOBS if (job.method, job.settings) == (row.method, row.settings)]
         for metric in ("accuracy", "f1"):
             values = 100 * np.array([results[job.id]["metrics"][metric] for job in own]).reshape(SEEDS, FOLDS)
-            spread = getattr(row, metric)
+            spread = row.metrics[metric]
             np.testing.assert_allclose([spread.mean, spread.sd], [values.mean(), values.mean(axis=1).std(ddof=1)])
             np.testing.assert_allclose(list(spread.by_seed.values()), values.mean(axis=1))
         np.testing.assert_allclose(row.fit_seconds, np.median([results[t.id]["timings"]["fit_seconds"] for t in own]))

@@ -28,7 +28,6 @@ from isonn.errors import InputError
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
     from isonn.experiments.jobs import Job
     from isonn.experiments.rows import Row
-    from isonn.graphs.graph import GraphSet
 
 Parameters = dict[str, Any]
 
@@ -110,7 +109,14 @@ def evaluate(
     from isonn.experiments.source import Source
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
-    from isonn.experiments.study import about, check_seeds, stored_curves, stored_rows, table_settings
+    from isonn.experiments.study import (
+        about,
+        check_seeds,
+        stored_curves,
+        stored_rows,
+        table_settings,
+        unsupported_reasons,
+    )
     from isonn.experiments.tables import as_csv, curves_markdown, failures, legend, markdown, remarks
     from isonn.files import check_new
     from isonn.params import check_count
@@ -151,7 +157,10 @@ def evaluate(
         _check_kept(name, parameters[name], its)
         if harmonize is not None and takes_confounds(name):
             parameters[name] = {**parameters[name], "harmonize": harmonize}
-    left_out = _left_out(names, parameters, candidates, graphs)
+    reasons = {name: unsupported_reasons(name, parameters[name], candidates[name], graphs) for name in names}
+    left_out = {name: found[-1] for name, found in reasons.items() if found}
+    if len(left_out) == len(names):
+        raise InputError("; ".join(left_out.values()))
     planned = plan(graphs, [name for name in names if name not in left_out], parameters, chosen, seeds, candidates)
     rules = about_run(find_protocol(chosen).about, 1 + max((job.fold for job in planned), default=0))
     store = Store(out if out is not None else Path("runs") / f"{file_name(graphs.name)}-{file_name(chosen)}")
@@ -248,26 +257,6 @@ def _units(rows: list[Row]) -> str:
     return (
         "In percent" if kinds == {True} else "Accuracy and F1 in percent" if True in kinds else "In units of the target"
     )
-
-
-def _left_out(
-    methods: tuple[str, ...],
-    parameters: dict[str, Parameters],
-    candidates: dict[str, tuple[Parameters, ...]],
-    graphs: GraphSet,
-) -> dict[str, str]:
-    """Return the methods that cannot be used on these graphs, with the reason; raise an error for invalid settings."""
-    from isonn.experiments.study import unsupported_reason
-
-    reasons = {}
-    for name in methods:
-        for candidate in candidates[name] or ({},):
-            reason = unsupported_reason(name, {**parameters[name], **candidate}, graphs)
-            if reason is not None:
-                reasons[name] = reason
-    if len(reasons) == len(methods):
-        raise InputError("; ".join(reasons.values()))
-    return reasons
 
 
 def _check_kept(method: str, settings: Parameters, given: Parameters) -> None:

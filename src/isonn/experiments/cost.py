@@ -73,12 +73,11 @@ def estimate_cost(graphs: GraphSet, k: int, c: int, seed: int = 0) -> Cost:
     generator = torch_stream(seed, "cost")
     if bank is None:
         chosen = torch.randint(n_regions, (MAX_SAMPLE,), generator=generator)
-        m = windows.shape[1]
-        sample = windows[chosen // (m * m), chosen // m % m, chosen % m]
+        sample = windows[torch.unravel_index(chosen, windows.shape[:3])]
+        distinct, index = n_regions, 0
     else:
         sample = bank.regions[torch.randperm(len(bank.regions), generator=generator)[:MAX_SAMPLE]]
-    distinct = n_regions if bank is None else len(bank.regions)
-    index = 0 if bank is None else 8 * n_regions
+        distinct, index = len(bank.regions), 8 * n_regions
     return Cost(
         permutations=math.factorial(k),
         regions=n_regions,
@@ -102,9 +101,8 @@ def _measure(templates: Tensor, sample: Tensor, distinct: int) -> dict[str, Matc
     exact = None
     costs = {}
     for name, matcher in MATCHERS.items():
-        regions, match = sample, matcher.distance
-        if matcher.exact:
-            regions = sample[: max(20, int(SAMPLE_COST / (c * math.factorial(k) * k * k)))]
+        most = max(20, int(SAMPLE_COST / (c * math.factorial(k) * k * k)))
+        regions, match = sample[: most if matcher.exact else None], matcher.distance
         learnable = templates.clone().requires_grad_()
         try:
             match(learnable, regions[:2])  # tables computed once are not part of a pass

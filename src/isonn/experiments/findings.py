@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 
-from isonn.experiments.rows import Row
+from isonn.experiments.rows import Row, Spread
 from isonn.experiments.spec import Sweep
 
 #: Seeds below which a sentence does not tell neighbouring points apart.
@@ -49,34 +50,30 @@ def _settled(row: Row, paper: float | None) -> str:
 
 def _best(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
     """Name the best value, and say whether the publication's value can be told from it."""
-    judged = {row.settings[str(sweep.vary)]: row for row in rows if row.accuracy is not None}
+    judged = {row.settings[str(sweep.vary)]: row.accuracy for row in rows if row.accuracy is not None}
     if not judged:
         return []
-    best = max(judged.values(), key=lambda row: _mean(row))
-    text = f"{best.dataset}: best {sweep.vary} = {best.settings[str(sweep.vary)]} ({best.accuracy})"
-    paper = sweep.paper.get(best.dataset)
+    value, best = max(judged.items(), key=lambda item: item[1].mean)
+    text = f"{rows[0].dataset}: best {sweep.vary} = {value} ({best})"
+    paper = sweep.paper.get(rows[0].dataset)
     if paper is not None:
         text += f"; the paper's: {paper}, {_beside(best, judged.get(paper))}"
-    if min(row.seeds for row in judged.values()) < FEW_SEEDS:
+    if min(len(spread.by_seed) for spread in judged.values()) < FEW_SEEDS:
         text += f"; fewer than {FEW_SEEDS} seeds tell no two values apart"
     return [text]
 
 
-def _beside(best: Row, theirs: Row | None) -> str:
+def _beside(best: Spread, theirs: Spread | None) -> str:
     """Say how far the publication's best value is from ours."""
     if theirs is None:
         return "not measured"
     if theirs is best:
         return "the same"
-    apart = _mean(best) - _mean(theirs)
-    spreads = [row.accuracy.sd for row in (best, theirs) if row.accuracy is not None and row.accuracy.sd is not None]
+    apart = best.mean - theirs.mean
+    spreads = [spread.sd for spread in (best, theirs) if spread.sd is not None]
     if not spreads:
         return f"{apart:.1f} points less"
     return f"{apart:.1f} points less, {'less' if apart < max(spreads) else 'more'} than a standard deviation"
-
-
-def _mean(row: Row) -> float:
-    return -math.inf if row.accuracy is None else row.accuracy.mean
 
 
 def _growth(sweep: Sweep, dataset: str, rows: Sequence[Row]) -> list[str]:
@@ -98,19 +95,11 @@ def _growth(sweep: Sweep, dataset: str, rows: Sequence[Row]) -> list[str]:
                 f"{last:g}, {verdict} ({exact:.1f})"
             )
         else:
-            linear = "linear" if _unexplained(points) < UNEXPLAINED else "not linear"
+            r = 1 if len({time for _, time in points}) == 1 else statistics.correlation(*zip(*points, strict=True))
+            linear = "linear" if 1 - r * r < UNEXPLAINED else "not linear"
             slope = (end - start) / (last - first)
             sentences.append(f"{method} on {dataset}: {linear} in {sweep.vary}, {slope:.2g} s per fit and {sweep.vary}")
     return sentences
-
-
-def _unexplained(points: Sequence[tuple[float, float]]) -> float:
-    """Return the share of the variance of the times that the best straight line leaves."""
-    n = len(points)
-    x, y = (sum(point[i] for point in points) / n for i in (0, 1))
-    xx, yy = sum((a - x) ** 2 for a, _ in points), sum((b - y) ** 2 for _, b in points)
-    xy = sum((a - x) * (b - y) for a, b in points)
-    return 0.0 if yy == 0 else 1 - xy * xy / (xx * yy)
 
 
 def _ahead(sweep: Sweep, rows: Sequence[Row]) -> list[str]:

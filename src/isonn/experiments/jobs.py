@@ -22,7 +22,7 @@ from isonn.errors import InputError, IsoNNWarning
 from isonn.estimator import GraphClassifier, GraphEstimator
 from isonn.experiments.methods import METHODS, build
 from isonn.experiments.metrics import METRICS, mean_score, score, target_kind
-from isonn.experiments.protocols import Protocol, find_protocol
+from isonn.experiments.protocols import Protocol, find_protocol, targets
 from isonn.experiments.provenance import provenance
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.splits import Fold
@@ -90,7 +90,8 @@ class Job:
             if not isinstance(content[name], kind) or isinstance(content[name], bool):
                 raise ValueError(f"{name}={content[name]!r} is not part of a job")
         known = {field.name for field in fields(cls)}
-        return cls(**{**{k: v for k, v in content.items() if k in known}, "candidates": _candidates(content)})
+        candidates = tuple(map(dict, content.get("candidates", ())))
+        return cls(**{**{k: v for k, v in content.items() if k in known}, "candidates": candidates})
 
     @property
     def weight_seed(self) -> int:
@@ -102,10 +103,6 @@ class Job:
 #: Fields that `Job.as_dict` omits if they have these values.
 _LEFT_OUT: dict[str, Any] = {"candidates": [], "version": 1, "permutation": 0, "share": 1.0}
 _KINDS = {"dataset": str, "method": str, "settings": dict, "protocol": str, "fold": int, "seed": int, "digest": str}
-
-
-def _candidates(content: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    return tuple(dict(candidate) for candidate in content.get("candidates", ()))
 
 
 def plan(
@@ -179,25 +176,26 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         ``versions``, ``commit`` (of the isonn checkout, else None) and ``machine``.
     """
     protocol = find_protocol(job.protocol)
-    if graphs.y is None:
-        raise InputError(f"{graphs.name} has no classes or numbers to predict; give one per graph")
+    y = targets(graphs)
     if protocol.digest(graphs) != job.digest:
         raise InputError(f"the graphs differ from the {job.dataset} of the job; load the set the job was planned for")
     folds = protocol.split(graphs, job.seed)
     train, test = folds[job.fold]
     if job.share != 1:
-        train = _thin(train, _y(graphs), job)
+        train = _thin(train, y, job)
     if job.permutation:
         graphs = _permuted(graphs, protocol, folds, numpy_stream(job.seed, "permutation", job.permutation))
+        y = targets(graphs)
     said: list[str] = []
     # thread counts change the last bits of sums, and processes share the cores
     with limit_threads(1), torch_threads(1), _collecting_warnings(said):
         begin = time.perf_counter()
         inner = [_judge(job, candidate, graphs, train) for candidate in job.candidates]
-        chosen = job.candidates[_best(inner, protocol, graphs)] if inner else {}
+        best = np.argmax if METRICS[protocol.metrics(target_kind(y))[0]].larger else np.argmin
+        chosen = job.candidates[int(best(inner))] if inner else {}  # the first of equals
         estimator = _estimator(job, chosen, graphs)
         start, cpu = time.perf_counter(), _cpu_seconds()
-        estimator.fit(graphs[train], _y(graphs)[train])
+        estimator.fit(graphs[train], y[train])
         fitted, cpu = time.perf_counter(), _cpu_seconds() - cpu
         answers = estimator._all_answers(graphs[test])
         done = time.perf_counter()
@@ -205,7 +203,7 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         # the regions of an atlas are fixed, so relabelled connectomes are not equivalent
         if isinstance(estimator, GraphClassifier) and not job.permutation and not _on_an_atlas(graphs, estimator):
             flips = relabelling(estimator, graphs[test], repeats=RELABELLINGS, random_state=job.weight_seed).flip_rate
-    scores = score(estimator.target_, _y(graphs)[test], answers)
+    scores = score(estimator.target_, y[test], answers)
     result: dict[str, Any] = {
         "id": job.id,
         "job": job.as_dict(),
@@ -263,7 +261,7 @@ def _permuted(graphs: GraphSet, protocol: Protocol, folds: Sequence[Fold], gener
     part = np.full(len(graphs), -1)
     for number, (_, test) in enumerate(folds):
         part[test] = number
-    y = _y(graphs)
+    y = targets(graphs)
     groups = as_groups(None if protocol.name == "column" else protocol.column or None, graphs)
     columns = y if y.dtype.kind == "f" else np.unique(y, return_inverse=True)[1].reshape(y.shape)
     exchange = Exchange.of(groups, columns.reshape(len(y), -1).astype(np.float64), part)
@@ -272,34 +270,23 @@ def _permuted(graphs: GraphSet, protocol: Protocol, folds: Sequence[Fold], gener
 
 def target_names(graphs: GraphSet) -> tuple[str, ...]:
     """Return the names of the columns of ``y``, or their numbers if unnamed."""
-    columns = 1 if _y(graphs).ndim == 1 else _y(graphs).shape[1]
+    columns = targets(graphs).reshape(len(graphs), -1).shape[1]
     return graphs.target_names if len(graphs.target_names) == columns else tuple(map(str, range(columns)))
 
 
-def _y(graphs: GraphSet) -> NDArray[Any]:
-    assert graphs.y is not None
-    return graphs.y
-
-
 def _estimator(job: Job, chosen: Mapping[str, Any], graphs: GraphSet) -> GraphEstimator:
-    numbers = target_kind(_y(graphs)) == "numbers"
+    numbers = target_kind(targets(graphs)) == "numbers"
     return build(job.method, {**job.settings, **chosen}, job.weight_seed, int(graphs.sizes.max()), numbers)
 
 
 def _judge(job: Job, candidate: Mapping[str, Any], graphs: GraphSet, train: IntArray) -> float:
     """Return the first metric of a candidate on the validation part of the training graphs."""
-    protocol = find_protocol(job.protocol)
+    protocol, y = find_protocol(job.protocol), targets(graphs)
     fit, judge = protocol.inner(graphs, train, job.seed)
-    estimator = _estimator(job, candidate, graphs).fit(graphs[fit], _y(graphs)[fit])
-    scores = score(estimator.target_, _y(graphs)[judge], estimator._all_answers(graphs[judge]))
+    estimator = _estimator(job, candidate, graphs).fit(graphs[fit], y[fit])
+    scores = score(estimator.target_, y[judge], estimator._all_answers(graphs[judge]))
     scores = mean_score(scores) if isinstance(scores, list) else scores
-    return scores[protocol.metrics(target_kind(_y(graphs)))[0]] or 0.0
-
-
-def _best(inner: list[float], protocol: Protocol, graphs: GraphSet) -> int:
-    """Return the best candidate, the first of equals."""
-    name = protocol.metrics(target_kind(_y(graphs)))[0]
-    return int(np.argmax(inner) if METRICS[name].larger else np.argmin(inner))
+    return scores[protocol.metrics(target_kind(y))[0]] or 0.0
 
 
 def _canonical(value: Any) -> str:

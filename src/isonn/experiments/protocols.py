@@ -162,7 +162,7 @@ class Paper(Protocol):
 
     def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
         """Return three balanced folds."""
-        y = _targets(graphs)
+        y = targets(graphs)
         if target_kind(y) != "classes":
             raise InputError(f"the paper protocol balances classes, and {graphs.name} has none; use fair or random")
         return balanced_folds(y, n_folds=3, seed=seed)
@@ -200,11 +200,11 @@ class _Grouped(Protocol):
             raise InputError(
                 f"all {len(graphs)} graphs of {graphs.name} {what}, so none is left to test on; {self.remedy}"
             )
-        return _grouped(_targets(graphs), groups, self.folds, seed)
+        return _grouped(targets(graphs), groups, self.folds, seed)
 
     def inner(self, graphs: GraphSet, train: IntArray, seed: int) -> Fold:
         """Split the training graphs into four fifths and one fifth, keeping groups together."""
-        y, groups = _targets(graphs)[train], self._all_groups(graphs)[train]
+        y, groups = targets(graphs)[train], self._all_groups(graphs)[train]
         fit, judge = _grouped(y, groups, INNER_FOLDS, derive_seed(seed, "inner"))[0]
         return train[fit], train[judge]
 
@@ -330,7 +330,8 @@ class Column(Protocol):
         return [(np.flatnonzero(values != value), np.flatnonzero(values == value)) for value in tested]
 
 
-def _targets(graphs: GraphSet) -> NDArray[Any]:
+def targets(graphs: GraphSet) -> NDArray[Any]:
+    """Return the targets of the graphs; raise `InputError` if they have none."""
     if graphs.y is None:
         raise InputError(f"{graphs.name} has no classes or numbers to predict; give one per graph")
     return graphs.y

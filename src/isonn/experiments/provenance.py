@@ -22,7 +22,8 @@ def provenance() -> dict[str, Any]:
 
     The machine is described but not named, because results may be published.
     """
-    return {"versions": versions(), "commit": _commit(), "machine": _machine()}
+    machine = {"system": platform.system(), "processor": _processor(), "cores": os.cpu_count()}
+    return {"versions": versions(), "commit": _commit(), "machine": machine}
 
 
 def versions() -> dict[str, str]:
@@ -55,20 +56,12 @@ def _git(*arguments: str) -> str:
     return run.stdout.strip() if run.returncode == 0 else ""
 
 
-def _machine() -> dict[str, Any]:
-    return {
-        "system": platform.system(),
-        "processor": _processor() or platform.machine(),
-        "cores": os.cpu_count(),
-    }
-
-
 def _processor() -> str:
-    """Return the name of the processor, if the system reports it."""
+    """Return the name of the processor, or its kind if the system does not report the name."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     except OSError:
         pass
-    return platform.processor()
+    return platform.processor() or platform.machine()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from isonn.experiments.jobs import Job
-from isonn.experiments.metrics import METRICS, shown
+from isonn.experiments.metrics import METRICS, Metric, shown
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.spec import Settings, Spec
 from isonn.experiments.statistics import corrected_interval, corrected_t_test
@@ -112,11 +113,6 @@ class Row:
         return self.metrics.get("accuracy")
 
     @property
-    def f1(self) -> Spread | None:
-        """F1 in percent."""
-        return self.metrics.get("f1")
-
-    @property
     def first(self) -> Spread | None:
         """The metric that is tested."""
         return next(iter(self.metrics.values()), None)
@@ -135,6 +131,11 @@ class Row:
     def larger(self) -> bool:
         """Whether larger values of the first metric are better."""
         return METRICS[next(iter(self.metrics), "accuracy")].larger
+
+    @property
+    def goodness(self) -> float:
+        """The first metric, with a sign such that larger is better; minus infinity without a result."""
+        return -math.inf if self.first is None else self.first.mean if self.larger else -self.first.mean
 
     @property
     def settings_text(self) -> str:
@@ -198,12 +199,10 @@ def summarize(
         reference = references.get((group[0].dataset, group[0].protocol))
         for target in _targets(group, results):
             row = _row(group, results, errors, spec, losses, target)
+            ps = _permutation_ps(group, permuted.get(key, ()), results, row)
             if reference is not None and reference is not group:
-                p = _compared(group, reference, results, row)
-                row = replace(row, p=p, against=reference[0].method)
-            if key in permuted:
-                row = replace(row, permutation_ps=_permutation_ps(group, permuted[key], results, row))
-            rows.append(row)
+                row = replace(row, p=_compared(group, reference, results, row), against=reference[0].method)
+            rows.append(replace(row, permutation_ps=ps))
     if any(row.target for row in rows):  # grouped by target, with the methods next to each other
         order = {target: place for place, target in enumerate(dict.fromkeys(row.target for row in rows))}
         rows.sort(key=lambda row: (row.dataset, order[row.target]))
@@ -266,9 +265,8 @@ def _row(
     first = jobs[0]
     finished = [results[job.id] for job in jobs if job.id in results]
     flips = [result["audit"]["flip_rate"] for result in finished if "audit" in result]
-    chosen = Counter(in_words(result["chosen"]) for result in finished if "chosen" in result)
-    warnings = Counter(sentence for result in finished for sentence in result.get("warnings", ()))
-    sources = Counter(_source(result) for result in finished)
+    curves = [result["loss"] for result in finished if result.get("loss")]
+    timings = [result["timings"] for result in finished]
     # the paper's number applies to the method with any chosen settings
     printed = spec.printed_for(first.dataset, first.method, None if first.candidates else first.settings)
     return Row(
@@ -278,28 +276,23 @@ def _row(
         protocol=first.protocol,
         metrics=_metrics(jobs, results, target),
         printed=printed,
-        fit_seconds=_median(_fit_seconds(result) for result in finished),
+        # by the clock in results from before processor time was measured
+        fit_seconds=_median(float(times.get("cpu_seconds", times["fit_seconds"])) for times in timings),
         jobs=len(jobs),
         finished=len(finished),
         errors=tuple(dict.fromkeys(errors[job.id] for job in jobs if job.id in errors)),
         target=target,
         flip_rate=100 * statistics.fmean(flips) if flips else None,
         candidates=len(first.candidates),
-        chosen=_most_often_first(chosen),
-        loss=_loss(finished) if losses else None,
-        final_loss=_median(result["loss"][-1] for result in finished if result.get("loss")),
-        epochs=_median(len(result["loss"]) for result in finished if result.get("loss")),
+        chosen=_counted(in_words(result["chosen"]) for result in finished if "chosen" in result),
+        loss=_mean_loss(curves) if losses and curves else None,
+        final_loss=_median(curve[-1] for curve in curves),
+        epochs=_median(map(len, curves)),
         one_class=_one_class(finished),
         warned=sum("warnings" in result for result in finished),
-        warnings=_most_often_first(warnings),
-        sources=_most_often_first(sources),
+        warnings=_counted(sentence for result in finished for sentence in result.get("warnings", ())),
+        sources=_counted(map(_source, finished)),
     )
-
-
-def _fit_seconds(result: Mapping[str, Any]) -> float:
-    """Return the processor time of a fit, or its time by the clock in results from before it was measured."""
-    timings = result["timings"]
-    return float(timings.get("cpu_seconds", timings["fit_seconds"]))
 
 
 def _median(values: Iterable[float]) -> float | None:
@@ -315,8 +308,9 @@ def _one_class(finished: Sequence[Mapping[str, Any]]) -> float | None:
     return 100 * statistics.fmean(len(set(fold)) == 1 for fold in answers)
 
 
-def _most_often_first(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
+def _counted(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """Return each text with its number, most frequent first."""
+    return tuple(sorted(Counter(texts).items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 def _source(result: Mapping[str, Any]) -> str:
@@ -326,10 +320,20 @@ def _source(result: Mapping[str, Any]) -> str:
 
 def _metrics(jobs: Sequence[Job], results: Results, target: str) -> dict[str, Spread]:
     """Return the metrics of the protocol that the results contain."""
-    finished = [_scores(results[job.id], target) for job in jobs if job.id in results]
-    kind = "numbers" if any("rmse" in scores for scores in finished) else "classes"
-    spreads = ((name, _spread(jobs, results, name, target)) for name in find_protocol(jobs[0].protocol).metrics(kind))
-    return {name: spread for name, spread in spreads if spread is not None}
+    finished = [results[job.id] for job in jobs if job.id in results]
+    kind = "numbers" if any("rmse" in _scores(result, target) for result in finished) else "classes"
+    # seeds with a missing fold would be compared on other graphs
+    unfinished = {job.seed for job in jobs if job.id not in results}
+    whole = [(job.seed, _scores(results[job.id], target)) for job in jobs if job.seed not in unfinished]
+    spreads = {}
+    for name in find_protocol(jobs[0].protocol).metrics(kind):
+        values: dict[int, list[float]] = {}
+        for seed, scores in whole:
+            if (value := shown(name, scores)) is not None:
+                values.setdefault(seed, []).append(value)
+        if values:
+            spreads[name] = _spread(METRICS[name], values, _test_to_train(finished))
+    return spreads
 
 
 def _scores(result: Mapping[str, Any], target: str) -> Mapping[str, Any]:
@@ -339,29 +343,17 @@ def _scores(result: Mapping[str, Any], target: str) -> Mapping[str, Any]:
     return scores
 
 
-def _spread(jobs: Sequence[Job], results: Results, metric: str, target: str) -> Spread | None:
-    folds: dict[int, list[Mapping[str, Any] | None]] = {}
-    for job in jobs:
-        folds.setdefault(job.seed, []).append(results.get(job.id))
-    known: dict[int, list[float]] = {}
-    for seed, found in folds.items():
-        whole = [result for result in found if result is not None]
-        values = [value for result in whole if (value := shown(metric, _scores(result, target))) is not None]
-        if len(whole) == len(found) and values:  # seeds with a missing fold would be compared on other graphs
-            known[seed] = values
-    if not known:
-        return None
-    by_seed = {seed: statistics.fmean(values) for seed, values in known.items()}
-    every = [value for values in known.values() for value in values]
-    interval = corrected_interval(every, _test_to_train([results[job.id] for job in jobs if job.id in results]))
-    percent = METRICS[metric].percent
-    low, high = (limit * (100 if percent else 1) for limit in METRICS[metric].limits)
+def _spread(metric: Metric, values: Mapping[int, Sequence[float]], test_to_train: float) -> Spread:
+    """Return the spread of the values of each seed's folds."""
+    by_seed = {seed: statistics.fmean(folds) for seed, folds in values.items()}
+    interval = corrected_interval([value for folds in values.values() for value in folds], test_to_train)
+    low, high = (limit * (100 if metric.percent else 1) for limit in metric.limits)
     return Spread(
         statistics.fmean(by_seed.values()),
         statistics.stdev(by_seed.values()) if len(by_seed) > 1 else None,
         by_seed,
         None if interval is None else (max(low, interval[0]), min(high, interval[1])),
-        1 if percent else 3,
+        1 if metric.percent else 3,
     )
 
 
@@ -411,9 +403,6 @@ def _permutation_ps(jobs: Sequence[Job], permuted: Sequence[Job], results: Resul
     return found
 
 
-def _loss(finished: Sequence[Mapping[str, Any]]) -> tuple[float, ...] | None:
+def _mean_loss(curves: Sequence[Sequence[float]]) -> tuple[float, ...]:
     """Return the mean loss over jobs, up to the shortest, rounded to six digits."""
-    curves = [result["loss"] for result in finished if result.get("loss")]
-    if not curves:
-        return None
     return tuple(float(f"{statistics.fmean(epoch):.6g}") for epoch in zip(*curves, strict=False))

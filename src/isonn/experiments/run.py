@@ -56,7 +56,7 @@ def execute(
         outcomes = (_attempt(job, datasets[job.dataset]) for job in todo)
     with closing(outcomes):
         for outcome in outcomes:
-            (store.put_error if "error" in outcome else store.put)(outcome)
+            store.put(outcome)
             yield outcome
 
 

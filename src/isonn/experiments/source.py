@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +73,8 @@ class Source:
 
     def as_json(self, folder: Path) -> dict[str, Any]:
         """Return the source as JSON, with paths relative to the folder of the results."""
-        return {
-            "data": _relative(self.data, folder),
-            "options": dict(self.options),
-            "test": None if self.test is None else _relative(self.test, folder),
-            "numbers": self.numbers,
-            "confounds": list(self.confounds),
-        }
+        test = None if self.test is None else _relative(self.test, folder)
+        return {**asdict(self), "data": _relative(self.data, folder), "test": test}
 
     @classmethod
     def from_json(cls, stored: Any, folder: Path) -> Source | None:

@@ -192,7 +192,15 @@ def load_spec(name_or_path: str | Path) -> Spec:
         content = tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{source} is not TOML ({error}); correct it") from error
-    return _spec(name, source, content)
+    _check(content, _FORM, source)
+    sweeps = []
+    for key, part in content.pop("sweeps", {}).items():
+        if ("values" in part) != ("vary" in part) or ("vary" not in part and part["measure"] != "loss"):
+            raise InputError(
+                f'{source}, sweeps, {key}: name the setting that varies and its values, vary = "k" and values = [2, 3]'
+            )
+        sweeps.append(Sweep(**{"name": key, "title": key, **_with_tuples(part)}))
+    return Spec(name=name, sweeps=tuple(sweeps), **_with_tuples(content))
 
 
 #: The names of a table that may have any.
@@ -264,18 +272,6 @@ def _check(value: Any, form: Any, where: str) -> None:
         if name not in form and _ANY not in form:
             raise InputError(f"{where} has an unknown entry {name!r}; known are {', '.join(sorted(form))}")
         _check(value.get(name), form.get(name, form.get(_ANY)), f"{where}, {name}")
-
-
-def _spec(name: str, source: str, content: dict[str, Any]) -> Spec:
-    _check(content, _FORM, source)
-    sweeps = []
-    for key, part in content.pop("sweeps", {}).items():
-        if ("values" in part) != ("vary" in part) or ("vary" not in part and part["measure"] != "loss"):
-            raise InputError(
-                f'{source}, sweeps, {key}: name the setting that varies and its values, vary = "k" and values = [2, 3]'
-            )
-        sweeps.append(Sweep(**{"name": key, "title": key, **_with_tuples(part)}))
-    return Spec(name=name, sweeps=tuple(sweeps), **_with_tuples(content))
 
 
 def _with_tuples(table: dict[str, Any]) -> dict[str, Any]:

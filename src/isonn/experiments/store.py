@@ -30,7 +30,7 @@ FOLDER = "jobs"
 
 
 def failure(job: Job, sentence: str, traceback: str = "") -> dict[str, Any]:
-    """Return the outcome of a failed job for `Store.put_error`, with the error on one line."""
+    """Return the outcome of a failed job for `Store.put`, with the error on one line."""
     return {"id": job.id, "job": job.as_dict(), "error": " ".join(sentence.split()), "traceback": traceback}
 
 
@@ -79,16 +79,15 @@ class Store:
         """Return the jobs without a result, in the given order."""
         return [job for job in jobs if self.get(job) is None]
 
-    def put(self, result: Mapping[str, Any]) -> None:
-        """Store the result of a finished job."""
+    def put(self, outcome: Mapping[str, Any]) -> None:
+        """Store the result of a finished job, or the `failure` of one."""
         with self._sentence_on_failure("kept"):
-            _write(self._path(result["id"], ".json"), {**result, "sha256": _checksum(result)})
-            self._path(result["id"], ".error").unlink(missing_ok=True)
-
-    def put_error(self, failure: Mapping[str, Any]) -> None:
-        """Store the ``id``, ``job`` and ``error`` of a failed job."""
-        with self._sentence_on_failure("kept"):
-            _write(self._path(failure["id"], ".error"), failure)
+            error = self._path(outcome["id"], ".error")
+            if "error" in outcome:
+                _write(error, outcome)
+            else:
+                _write(self._path(outcome["id"], ".json"), {**outcome, "sha256": _checksum(outcome)})
+                error.unlink(missing_ok=True)
 
     def error(self, job: Job) -> str | None:
         """Return the error of the last attempt at a job, or None."""
@@ -96,7 +95,7 @@ class Store:
             path = self._path(job.id, ".error")
             if not path.exists():
                 return None
-            return str(_parsed(_text(path)).get("error", "the record of the error is damaged"))
+            return str(_read(path).get("error", "the record of the error is damaged"))
 
     def _set_aside(self, path: Path, job_id: str) -> dict[str, Any] | None:
         aside = path.with_name(f"{path.name}.corrupt")
@@ -133,7 +132,7 @@ class Store:
             if foreign and not about.exists():  # it may have appeared between the two checks
                 raise InputError(f"{self.folder} is not empty and holds no results of isonn; choose another folder")
             _write(about, {"kind": _KIND, "format": FORMAT, "isonn": __version__})
-        found = _parsed(_text(about))
+        found = _read(about)
         if found.get("kind") != _KIND:
             raise InputError(f"{about} was not written by isonn or is damaged; choose another folder")
         if found.get("format") != FORMAT:
@@ -155,7 +154,7 @@ def outcome_files(folder: Path) -> list[Path]:
 
 def read_outcome(path: Path) -> tuple[Job, dict[str, Any]]:
     """Read a job and its result or error from a file; raise `InputError` if the file is damaged or edited."""
-    content = _parsed(_text(path))
+    content = _read(path)
     try:
         job = Job.from_dict(content["job"])
         if content["id"] != job.id:
@@ -228,17 +227,11 @@ def _checksum(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _text(path: Path) -> str:
+def _read(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file; {} if there is none, or if it is something else."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (FileNotFoundError, UnicodeDecodeError):
-        return ""  # as for any text that is not JSON
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,6 @@ def load_datasets(names: Iterable[str], download: bool = True) -> Datasets:
     entries = {entry.name.casefold(): entry for entry in known()}
     graphs: dict[str, GraphSet] = {}
     absent: dict[str, str] = {}
-    private = set()
     for name in names:
         entry = entries.get(name.casefold())
         if not download and not Path(name).exists() and (entry is None or find(name) is None):
@@ -87,11 +86,9 @@ def load_datasets(names: Iterable[str], download: bool = True) -> Datasets:
                     f"{name} has the name {loaded.name}, like another dataset; rename its folder or file, or "
                     f"run it on its own"
                 )
-    for name in absent:
-        entry = entries.get(name.casefold())
-        if entry is not None and entry.url is None:  # tables are published, so the reason must not name local folders
-            private.add(name)
-            absent[name] = f"{entry.source}; `isonn data info {name}` says where to put it"
+    private = {entry.name: entry for entry in entries.values() if entry.url is None and entry.name in absent}
+    for name, entry in private.items():  # tables are published, so the reason must not name local folders
+        absent[name] = f"{entry.source}; `isonn data info {name}` says where to put it"
     return Datasets(graphs, absent, frozenset(private))
 
 
@@ -103,30 +100,29 @@ def plan_study(spec: Spec, datasets: Datasets, methods: Sequence[str] | None, pr
     Args:
         methods: methods that replace those of the spec; a figure keeps its own if it uses none of these.
     """
-    parts: list[Part] = []
-    for sweep in spec.sweeps or (None,):
-        names, asked = _asked(spec, sweep, datasets, methods)
-        for name in names:
-            if name in datasets.absent:
-                parts.append(Part(sweep, name, asked))
-            else:
-                parts.append(_part(spec, sweep, datasets.graphs[name], asked, protocol, seeds))
-    return parts
+    return [
+        Part(sweep, name, asked)
+        if name in datasets.absent
+        else _part(spec, sweep, datasets.graphs[name], asked, protocol, seeds)
+        for sweep, name, asked in _asked(spec, datasets, methods)
+    ]
 
 
 def _asked(
-    spec: Spec, sweep: Sweep | None, datasets: Datasets, methods: Sequence[str] | None
-) -> tuple[list[str], tuple[str, ...]]:
-    """Return the datasets and the methods of a table or figure, as in `plan_study`."""
+    spec: Spec, datasets: Datasets, methods: Sequence[str] | None
+) -> Iterator[tuple[Sweep | None, str, tuple[str, ...]]]:
+    """Yield the tables or figures on each of their datasets, with the methods, as in `plan_study`."""
     every = (*datasets.graphs, *datasets.absent)
     places = {name: place for place, name in enumerate(spec.datasets)}
     order = sorted(every, key=lambda name: places.get(name, len(every)))
     asked = resolve_methods(methods if methods is not None else spec.methods)
-    if sweep is None:
-        return order, asked
-    own = resolve_methods(sweep.methods) if sweep.methods else asked
-    names = [name for name in order if name in sweep.datasets] or order if sweep.datasets else order
-    return names, own if methods is None else tuple(name for name in own if name in asked) or asked
+    for sweep in spec.sweeps or (None,):
+        names, own = order, asked
+        if sweep is not None:
+            names = [name for name in order if name in sweep.datasets] or order
+            own = resolve_methods(sweep.methods) if sweep.methods else asked
+            own = own if methods is None else tuple(name for name in own if name in asked) or asked
+        yield from ((sweep, name, own) for name in names)
 
 
 #: Settings of a row: its name, the settings, and the candidates to choose from.
@@ -156,16 +152,13 @@ def _part(
     for method in methods:
         for name, common, candidates in _variants(spec, sweep, graphs.name, method, protocol):
             try:
-                reasons = [
-                    unsupported_reason(method, {**common, **candidate}, graphs) for candidate in candidates or ({},)
-                ]
-                reason = next((reason for reason in reasons if reason is not None), None)
-                if reason is None:
+                reasons = unsupported_reasons(method, common, candidates, graphs)
+                if not reasons:
                     jobs += plan(graphs, [method], {method: common}, protocol, seeds, {method: candidates})
             except InputError as error:
-                reason = str(error)
-            if reason is not None:
-                left_out[name] = reason
+                reasons = [str(error)]
+            if reasons:
+                left_out[name] = reasons[0]
     jobs.sort(key=lambda job: job.seed)  # ordered by seed, so that early results are comparable
     return Part(sweep, graphs.name, methods, tuple(jobs), left_out)
 
@@ -183,37 +176,25 @@ def stored_parts(
         if (job.protocol, job.permutation, job.share) == (protocol, 0, 1) and job.seed < seeds:
             found.setdefault(job.dataset, []).append(job)
     parts = []
-    for sweep in spec.sweeps or (None,):
-        names, asked = _asked(spec, sweep, datasets, methods)
-        for name in names:
-            here = found.get(name, [])
-            whole = sweep is None and methods is None  # also the rows that the spec does not name
-            others = [job.method for job in here if whole and job.method not in asked]
-            kept = []
-            for method in dict.fromkeys((*asked, *others)):
-                own = _newest(job for job in here if job.method == method)
-                if method in METHODS:
-                    own = _with_settings(own, _variants(spec, sweep, name, method, protocol))
-                kept += own
-            parts.append(Part(sweep, name, asked, tuple(_whole_seeds(kept))))
+    for sweep, name, asked in _asked(spec, datasets, methods):
+        here = found.get(name, [])
+        whole = sweep is None and methods is None  # also the rows that the spec does not name
+        others = [job.method for job in here if whole and job.method not in asked]
+        kept = []
+        for method in dict.fromkeys((*asked, *others)):
+            # the newest version of the method that has run; notes below a table name the versions
+            newest = max((job.version for job in here if job.method == method), default=1)
+            own = [job for job in here if (job.method, job.version) == (method, newest)]
+            if method in METHODS:  # those that have the settings of the spec, in its order
+                own = [
+                    replace(job, settings=common)
+                    for _, common, candidates in _variants(spec, sweep, name, method, protocol)
+                    for job in own
+                    if _key(job.settings, job.candidates) == _key(common, candidates)
+                ]
+            kept += own
+        parts.append(Part(sweep, name, asked, tuple(_whole_seeds(kept))))
     return parts
-
-
-def _newest(jobs: Iterable[Job]) -> list[Job]:
-    """Return the jobs of the newest version of a method that has run; notes below a table name the versions."""
-    jobs = list(jobs)
-    newest = max((job.version for job in jobs), default=1)
-    return [job for job in jobs if job.version == newest]
-
-
-def _with_settings(jobs: Iterable[Job], variants: Iterable[_Variant]) -> list[Job]:
-    """Return the jobs that have the settings of the spec, in the spec's order."""
-    return [
-        replace(job, settings=common)
-        for _, common, candidates in variants
-        for job in jobs
-        if _key(job.settings, job.candidates) == _key(common, candidates)
-    ]
 
 
 def _key(settings: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> str:
@@ -226,8 +207,8 @@ def _whole_seeds(jobs: Iterable[Job]) -> list[Job]:
     for job in jobs:
         groups.setdefault((job.method, _key(job.settings, job.candidates), job.version, job.seed), []).append(job)
     folds = max(map(len, groups.values()), default=0)
-    whole = [sorted(group, key=lambda job: job.fold) for group in groups.values() if len(group) == folds]
-    return [job for group in whole for job in group]
+    whole = (group for group in groups.values() if len(group) == folds)
+    return [job for group in whole for job in sorted(group, key=lambda job: job.fold)]
 
 
 def table_settings(
@@ -237,6 +218,14 @@ def table_settings(
     if not find_protocol(protocol).chooses:
         return spec.settings_for(dataset, method, changes), ()
     return spec.candidates_for(dataset, method, changes)
+
+
+def unsupported_reasons(
+    method: str, common: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], graphs: GraphSet
+) -> list[str]:
+    """Return why the method cannot be used on these graphs, for each of the candidates for which it cannot."""
+    reasons = [unsupported_reason(method, {**common, **candidate}, graphs) for candidate in candidates or ({},)]
+    return [reason for reason in reasons if reason is not None]
 
 
 def unsupported_reason(method: str, settings: Mapping[str, Any], graphs: GraphSet) -> str | None:
@@ -267,20 +256,20 @@ def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[
 def stored_rows(jobs: Iterable[Job], store: Store, spec: Spec, losses: bool = False) -> list[Row]:
     """Return the rows of some jobs from the store."""
     jobs = tuple(jobs)
-    results, errors = {}, {}
-    for job in jobs:
-        result = store.get(job)
-        if result is not None:
-            results[job.id] = result
-        else:
-            errors[job.id] = store.error(job) or "there is no result; the job was not run, or its result was removed"
+    results = _results(jobs, store)
+    gone = "there is no result; the job was not run, or its result was removed"
+    errors = {job.id: store.error(job) or gone for job in jobs if job.id not in results}
     return summarize(jobs, results, errors, spec, losses)
+
+
+def _results(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:
+    return {job.id: result for job in jobs if (result := store.get(job)) is not None}
 
 
 def stored_curves(jobs: Iterable[Job], store: Store, rows: Iterable[Row]) -> dict[str, dict[int, float]]:
     """Read the `learning_curve` of the first metric of each method from the store (the mean over several targets)."""
     jobs = tuple(jobs)
-    results = {job.id: result for job in jobs if (result := store.get(job)) is not None}
+    results = _results(jobs, store)
     curves = {}
     for row in rows:
         if row.metrics and row.target in ("", MEAN):

@@ -18,32 +18,35 @@ if TYPE_CHECKING:
 
 def failures(rows: Sequence[Row]) -> list[str]:
     """Return one sentence per incomplete row."""
-    several = len({row.dataset for row in rows}) > 1
-    rows = [row for row in rows if row.target in ("", MEAN)] or rows
     return [
-        f"{row.method}{f' on {row.dataset}' if several else ''} failed in {row.jobs - row.finished} of {row.jobs} "
-        f"jobs: {row.errors[0]}" + (f" (and {len(row.errors) - 1} other errors)" if len(row.errors) > 1 else "")
-        for row in rows
+        f"{name} failed in {row.jobs - row.finished} of {row.jobs} jobs: {row.errors[0]}"
+        + (f" (and {len(row.errors) - 1} other errors)" if len(row.errors) > 1 else "")
+        for name, row in _named(rows)
         if row.errors
     ]
 
 
-def remarks(rows: Sequence[Row]) -> list[str]:
-    """Return notes on the rows: warnings, permutation p of all metrics of numbers, and mixed versions of isonn."""
+def _named(rows: Sequence[Row]) -> list[tuple[str, Row]]:
+    """Return each method's row (the mean of several targets) with its name, and the dataset if there are several."""
     several = len({row.dataset for row in rows}) > 1
     rows = [row for row in rows if row.target in ("", MEAN)] or rows
+    return [(f"{row.method} on {row.dataset}" if several else row.method, row) for row in rows]
+
+
+def remarks(rows: Sequence[Row]) -> list[str]:
+    """Return notes on the rows: warnings, permutation p of all metrics of numbers, and mixed versions of isonn."""
+    named = _named(rows)
     said = [
-        f"{row.method}{f' on {row.dataset}' if several else ''} warned in {row.warned} of {row.finished} jobs"
+        f"{name} warned in {row.warned} of {row.finished} jobs"
         f"{', such as' if len(row.warnings) > 1 else ''}: {row.warnings[0][0]}."
-        for row in rows
+        for name, row in named
         if row.warnings
     ]
-    for row in rows:
+    sources: Counter[str] = Counter()
+    for _, row in named:
         if row.permutation_ps and "r2" in row.metrics:  # tables of numbers have room for the p of one metric
             ps = ", ".join(f"{METRICS[name].heading} {_p(p)}" for name, p in row.permutation_ps.items())
             said.append(f"Permutation p of {row.method}: {ps}.")
-    sources: Counter[str] = Counter()
-    for row in rows:
         sources.update(dict(row.sources))
     if len(sources) > 1:
         parts = ", ".join(f"{name} ({number} jobs)" for name, number in sources.most_common())
@@ -60,22 +63,20 @@ def outstanding(rows: Sequence[Row]) -> Collection[int]:
     """
     bold = set()
     for group in dict.fromkeys((row.dataset, row.target) for row in rows):
-        own = [(i, row) for i, row in enumerate(rows) if (row.dataset, row.target) == group]
-        judged = [
-            (i, row, row.first.mean if row.larger else -row.first.mean) for i, row in own if row.first is not None
-        ]
-        if len(judged) < 2:
+        own = [(i, row) for i, row in enumerate(rows) if (row.dataset, row.target) == group and row.metrics]
+        if len(own) < 2:
             continue
-        best, row, _ = max(judged, key=lambda entry: entry[2])
-        references = {other.against for _, other, _ in judged if other.against}
-        told = [other.p for _, other, _ in judged if other is not row] if row.method in references else [row.p]
-        if told and all(p is not None and p < SIGNIFICANT for p in told):
+        best, row = max(own, key=lambda entry: entry[1].goodness)
+        references = {other.against for _, other in own}
+        told = [other.p for _, other in own if other is not row] if row.method in references else [row.p]
+        if all(p is not None and p < SIGNIFICANT for p in told):
             bold.add(best)
     return bold
 
 
 #: Explanations of columns, shown below a table.
 _LEGEND = {
+    "95 %": "interval of the mean over all folds, corrected for the graphs they share",
     "p perm.": "share of permuted targets with at least as good a result",
     "flips": "percent of predictions that change when nodes are relabelled",
     "one class": "percent of folds in which every test graph got the same class",
@@ -159,11 +160,8 @@ def legend(rows: Sequence[Row], width: int | None = None, leave_out: Collection[
     """
     if not rows:
         return []
-    about = dict(_LEGEND)
-    about["95 %"] = "interval of the mean over all folds, corrected for the graphs they share"
-    first = _first_heading(rows)
     against = next((row.against for row in rows if row.against), "")
-    about["p"] = f"corrected resampled t-test of the {first} against {against}"
+    about = {**_LEGEND, "p": f"corrected resampled t-test of the {_first_heading(rows)} against {against}"}
     shown = [f"{name}: {about[name]}" for name in cells(rows, [*leave_out, *_hidden(rows, width)])[0] if name in about]
     return ["; ".join(shown) + "."] if shown else []
 
@@ -180,11 +178,9 @@ def render(rows: Sequence[Row], width: int | None = None) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     headings, lines = cells(rows, ["paper's F1", *_hidden(rows, width)])
-    for heading in headings:
-        if heading == "method":
-            table.add_column(heading, overflow="fold")
-        else:
-            table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(headings[0], overflow="fold")  # the method
+    for heading in headings[1:]:
+        table.add_column(heading, justify="right", no_wrap=True)
     for line in lines:
         table.add_row(*map(Text, line))  # Text, so that brackets are not parsed as markup
     return table
@@ -221,13 +217,9 @@ def markdown(rows: Sequence[Row], leave_out: Collection[str] = ()) -> str:
     headings, lines = cells(rows, leave_out)
     first = _first_heading(rows)
     bold = outstanding(rows)
-    text = [_line(headings), _line(["---" if heading == "method" else "---:" for heading in headings])]
-    for i, line in enumerate(lines):
-        marked = (
-            f"**{cell}**" if i in bold and name == first else cell for name, cell in zip(headings, line, strict=True)
-        )
-        text.append(_line(list(marked)))
-    return "\n".join(text) + "\n"
+    for i in bold:
+        lines[i] = [f"**{cell}**" if name == first else cell for name, cell in zip(headings, lines[i], strict=True)]
+    return "\n".join(map(_line, [headings, ["---", *["---:"] * (len(headings) - 1)], *lines])) + "\n"
 
 
 def curves_markdown(curves: Mapping[str, Mapping[int, float]], metric: str) -> str:
@@ -306,9 +298,10 @@ def _seconds(seconds: float | None) -> str:
 
 
 def _numbers(spread: Spread | None) -> dict[str, float | None]:
-    low, high = (None, None) if spread is None or spread.interval is None else spread.interval
-    mean, sd = (None, None) if spread is None else (spread.mean, spread.sd)
-    return {"mean": mean, "sd": sd, "low": low, "high": high}
+    if spread is None:
+        return dict.fromkeys(("mean", "sd", "low", "high"))
+    low, high = spread.interval or (None, None)
+    return {"mean": spread.mean, "sd": spread.sd, "low": low, "high": high}
 
 
 def _line(parts: Iterable[str]) -> str:

@@ -54,15 +54,13 @@ class Validation:
         _, group = np.unique(groups, return_inverse=True)
         members = np.split(np.argsort(group.reshape(-1), kind="stable"), np.cumsum(np.bincount(group.reshape(-1)))[:-1])
         draw = numpy_stream(seed, "bootstrap")
-        values = metrics_of(target, truth, answers)
-        samples: dict[str, list[float]] = {name: [] for name in values}
+        samples = []
         for _ in range(BOOTSTRAPS):
             some = np.concatenate([members[i] for i in draw.integers(len(members), size=len(members)).tolist()])
-            for name, value in metrics_of(target, truth[some], answers[some]).items():
-                samples[name].append(value)
+            samples.append(metrics_of(target, truth[some], answers[some]))
         metrics = {}
-        for name, value in values.items():
-            known = [one for one in samples[name] if np.isfinite(one)]
+        for name, value in metrics_of(target, truth, answers).items():
+            known = [sample[name] for sample in samples if np.isfinite(sample[name])]
             low, high = np.quantile(known, [0.025, 0.975]).tolist() if known else (np.nan, np.nan)
             metrics[name] = (value, low, high)
         return cls(how, rows, groups, truth, answers, metrics)
@@ -71,7 +69,7 @@ class Validation:
         """Return metrics and predictions as JSON, with None for NaN."""
         return {
             "how": self.how,
-            "metrics": {name: [_plain(value) for value in values] for name, values in self.metrics.items()},
+            "metrics": {name: _nested(np.array(values)) for name, values in self.metrics.items()},
             "rows": self.rows.tolist(),
             "groups": self.groups.tolist(),
             "truth": _nested(self.truth),
@@ -221,12 +219,9 @@ def _fit_of(wanted: Floats, residual: Floats, numeric: bool) -> float:
     return float(np.nanmean(areas))
 
 
-def _plain(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
 def _nested(values: NDArray[Any]) -> Any:
-    if values.dtype.kind != "f":
-        return values.tolist()
-    listed = values.astype(np.float64).tolist()
-    return [[_plain(v) for v in row] if isinstance(row, list) else _plain(row) for row in listed]
+    """Return an array as lists, with None for numbers that are not finite."""
+    plain = values.astype(object)
+    if values.dtype.kind == "f":
+        plain[~np.isfinite(values)] = None
+    return plain.tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -26,12 +25,7 @@ def kind_of(method: str) -> str:
 
 def best_of(rows: Sequence[Row]) -> Row | None:
     """Return the row whose first metric is best."""
-    return max((row for row in rows if row.first is not None), key=_goodness, default=None)
-
-
-def _goodness(row: Row) -> float:
-    """Return the first metric, with a sign such that larger is better."""
-    return -math.inf if row.first is None else row.first.mean if row.larger else -row.first.mean
+    return max((row for row in rows if row.first is not None), key=lambda row: row.goodness, default=None)
 
 
 def metric_heading(row: Row) -> str:
@@ -74,8 +68,8 @@ def ranked_scores(groups: Sequence[Group]) -> list[dict[str, float]]:
     """Return the best score of each method, for each dataset that ranks are over."""
     scores = []
     for group in groups:
-        rows = sorted((row for row in group.rows if row.first is not None), key=_goodness)
-        scores.append({row.method: _goodness(row) for row in rows})
+        rows = sorted((row for row in group.rows if row.first is not None), key=lambda row: row.goodness)
+        scores.append({row.method: row.goodness for row in rows})
     every = {method for best in scores for method in best}
     return [best for best in scores if every <= set(best)] or scores
 
