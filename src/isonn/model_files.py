@@ -104,6 +104,12 @@ class Saved:
 def load_model(path: str | Path) -> Any:
     """Load a model written by ``save``; raise `ModelFileError` if it is damaged or has another format version.
 
+    Args:
+        path: the folder that ``save`` wrote.
+
+    Returns:
+        the estimator, fitted.
+
     Example:
         >>> import tempfile
         >>> graphs = isonn.load("MUTAG")

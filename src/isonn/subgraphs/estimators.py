@@ -97,6 +97,15 @@ class SubgraphEstimator(GraphEstimator):
             groups: scaffolds, patients or sites, one per graph. Graphs of a group, and equal graphs, are held out
                 together when penalties, weights of heads and probabilities are chosen.
             sample_weight: one weight per graph; a weight of 2 means the graph twice.
+
+        Returns:
+            the fitted estimator.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs[:150])
+            >>> clf.predict(graphs[150:153]).shape
+            (3,)
         """
         self._check_params()
         self._fitted = False
@@ -128,18 +137,51 @@ class SubgraphEstimator(GraphEstimator):
         return self
 
     def transform(self, X: Any) -> csr_array:
-        """Return the features of the linear head, sparse, one row per graph."""
+        """Return the features of the linear head, sparse, one row per graph.
+
+        Args:
+            X: graphs, as in ``fit``.
+
+        Returns:
+            sparse array of shape (g, features), columns as in `get_feature_names_out`.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(graphs)
+            >>> clf.transform(graphs).shape == (188, len(clf.get_feature_names_out()))
+            True
+        """
         chunks, features = in_chunks(self._checked(X)), self._model.features
         tables = [features.of(self.vectorizer_.count(chunk), term_table(chunk, self.kind_)) for chunk in chunks]
         return csr_array(vstack(tables, format="csr"))
 
     def count(self, X: Any) -> csr_array:
-        """Return how often each graph contains each template, sparse, shape (g, templates)."""
+        """Return how often each graph contains each template, sparse, shape (g, templates).
+
+        Args:
+            X: graphs, as in ``fit``.
+
+        Returns:
+            sparse array of integers, columns as in ``templates_``.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(graphs)
+            >>> clf.count(graphs).shape == (188, len(clf.templates_))
+            True
+        """
         graphs = self._checked(X)
         return self.vectorizer_.transform(graphs)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return a unique name for each column of `transform`: what its template requires, then the size terms."""
+        """Return a unique name for each column of `transform`: what its template requires; then the terms of molecules.
+
+        Args:
+            input_features: ignored; scikit-learn passes it.
+
+        Returns:
+            ndarray of strings.
+        """
         self._require_fit()
         return np.array(self._model.feature_names(), dtype=object)
 
@@ -187,6 +229,9 @@ class SubgraphEstimator(GraphEstimator):
             steps: most edits of a suggestion. Two edits are tried if one reaches the goal in fewer than ``top`` ways.
             top: most suggestions.
 
+        Returns:
+            a list of `isonn.explain.suggest.Suggestion`, the best first.
+
         Example:
             >>> graphs = isonn.load("MUTAG")
             >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
@@ -203,6 +248,9 @@ class SubgraphEstimator(GraphEstimator):
         Args:
             X: graphs.
 
+        Returns:
+            `isonn.domain.Domain`, one entry per graph.
+
         Example:
             >>> graphs = isonn.load("MUTAG")
             >>> clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(graphs[graphs.sizes < 20])
@@ -217,7 +265,20 @@ class SubgraphEstimator(GraphEstimator):
         return self._judge(self._checked(X))[2]
 
     def unseen_share(self, X: Any) -> NDArray[np.float64]:
-        """Return the share of each graph's subgraphs that no training graph has, shape (g,); high if it is unusual."""
+        """Return the share of each graph's subgraphs that no training graph has, shape (g,); high if it is unusual.
+
+        Args:
+            X: graphs, as in ``fit``.
+
+        Returns:
+            ndarray of shape (g,), from 0 to 1.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
+            >>> float(clf.unseen_share(graphs).max()) < 0.1
+            True
+        """
         chunks, vectorizer = in_chunks(self._checked(X)), self.vectorizer_
         return np.concatenate(
             [vectorizer.vocabulary_.unseen(vectorizer.count(chunk, self.max_nodes_)) for chunk in chunks]

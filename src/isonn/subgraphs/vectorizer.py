@@ -117,6 +117,9 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         Args:
             X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream (`isonn.stream`).
             y: ignored.
+
+        Returns:
+            the fitted vectorizer.
         """
         graphs = as_stream(X)
         self.check_params()
@@ -133,6 +136,14 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
 
         Args:
             X: a `GraphSet`, anything `isonn.as_graphset` takes, or a stream.
+
+        Returns:
+            sparse array of integers.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> isonn.SubgraphVectorizer(max_nodes=2, view="labels").fit(graphs).transform(graphs[:3]).shape[0]
+            3
         """
         self._require_fit()
         parts = X if isinstance(X, GraphStream) else [as_graphset(X)]
@@ -142,6 +153,12 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return a unique name for each column that says everything its template requires.
+
+        Args:
+            input_features: ignored; scikit-learn passes it.
+
+        Returns:
+            ndarray of strings, shape (templates,).
 
         Example:
             >>> graphs = isonn.load("MUTAG")
@@ -163,6 +180,9 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
 
         Args:
             graph: a `Graph`, a NetworkX graph, a matrix, a SMILES string, or a set of one.
+
+        Returns:
+            a list of `Occurrence`: the number of a template, and its nodes in the graph.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
