@@ -12,6 +12,7 @@ from coded_graphs import planted, row_by_definition, subsets_by_definition
 from rich_graphs import rich_graphs
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -106,8 +107,9 @@ def test_relabelling_nodes_changes_no_count(graphs):
     assert again.get_feature_names_out().tolist() == vectorizer.get_feature_names_out().tolist()
 
 
-def test_it_serves_a_pipeline_of_scikit_learn(mutag):
-    model = make_pipeline(SubgraphVectorizer(3), LogisticRegression(max_iter=5000))
+@pytest.mark.parametrize("last", [LogisticRegression(max_iter=5000), RandomForestClassifier(20, random_state=0)])
+def test_it_serves_a_pipeline_of_scikit_learn(mutag, last):
+    model = make_pipeline(SubgraphVectorizer(3), last)
     assert cross_val_score(model, mutag, mutag.y, cv=3).mean() > 0.75
     model.set_params(subgraphvectorizer__max_nodes=2).fit(mutag, mutag.y)
     assert len(model[:-1].get_feature_names_out()) == model[-1].n_features_in_

@@ -149,7 +149,10 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         parts = X if isinstance(X, GraphStream) else [as_graphset(X)]
         chunks = (chunk for graphs in parts for chunk in in_chunks(graphs, self.n_jobs))
         counts = in_threads(lambda chunk: self.vocabulary_.counts(self.count(chunk)), chunks, self.n_jobs)
-        return csr_array(vstack(list(counts), format="csr"))
+        table = csr_array(vstack(list(counts), format="csr"))
+        if table.nnz <= np.iinfo(np.int32).max:  # trees of scikit-learn take no other indices
+            table.indices, table.indptr = table.indices.astype(np.int32), table.indptr.astype(np.int32)
+        return table
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return a unique name for each column that says everything its template requires.
