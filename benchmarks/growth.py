@@ -26,11 +26,12 @@ RIVAL = """
 import csv, sys
 import lightgbm, numpy as np
 from joblib import Parallel, delayed
-from rdkit import Chem
-from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from scipy.sparse import csr_array, vstack
 
 def counts(texts):
+    from rdkit import Chem  # here, since workers get this function pickled, and RDKit's cannot be
+    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+
     make = GetMorganGenerator(radius=2, fpSize=4096)
     found = [make.GetCountFingerprint(Chem.MolFromSmiles(text)).GetNonzeroElements() for text in texts]
     columns = np.fromiter((c for row in found for c in row), dtype=np.int32)
