@@ -27,9 +27,9 @@ from isonn.params import check_count
 from isonn.plugins import load_plugin
 
 #: Proposals that are edited again, and the most proposals of one graph and of one step.
-BEAM, MOST, MOST_IN_STEP = 8, 400, 1000
+BEAM, MOST, MOST_IN_STEP = 24, 400, 3000
 #: The best proposals of a step, whose domain is looked at.
-LOOKED_AT = 240
+LOOKED_AT = 720
 
 
 @dataclass(frozen=True, eq=False, repr=False)
