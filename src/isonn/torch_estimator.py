@@ -16,7 +16,8 @@ from isonn.estimator import GraphEstimator
 from isonn.graphs.graph import GraphSet
 from isonn.params import check_count, check_learning_rate, check_memory
 from isonn.seeding import torch_stream, torch_threads
-from isonn.training import History, Inputs, check_patience, train
+from isonn.training import Checkpoint, History, Inputs, Schedule, train
+from isonn.training.stopping import stopping_rule
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -53,7 +54,7 @@ class TorchEstimator(GraphEstimator):
             check_count(name, getattr(self, name))
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size)
-        check_patience(self.patience)
+        stopping_rule(self.patience)
         check_learning_rate(self.learning_rate)
 
     def _inputs(self, graphs: GraphSet) -> Inputs:
@@ -69,28 +70,17 @@ class TorchEstimator(GraphEstimator):
         targets: Tensor,
         loss: Callable[[Any, Tensor], Tensor],
         *part: str,
-        **checkpoint: Any,
+        checkpoint: Checkpoint | None = None,
     ) -> History:
         """Train in place.
 
         Args:
             part: names the random streams of a method that trains more than once.
-            checkpoint: ``checkpoint`` and ``resume`` of `train`.
         """
+        schedule = Schedule(self.epochs, self.learning_rate, self.batch_size, self.patience)
+        generator = torch_stream(self.seed_, "batches", *part)
         with progress.bar(" ".join(("training", *part)), self.epochs, show=self.verbose > 0) as report:
-            return train(
-                model,
-                inputs,
-                targets,
-                loss,
-                epochs=self.epochs,
-                learning_rate=self.learning_rate,
-                batch_size=self.batch_size,
-                patience=self.patience,
-                generator=torch_stream(self.seed_, "batches", *part),
-                report=report,
-                **checkpoint,
-            )
+            return train(model, inputs, targets, loss, schedule, generator, checkpoint, report)
 
     def _in_batches(self, graphs: GraphSet, compute: Callable[[Any], Tensor]) -> Tensor:
         """Return what a module computes from the inputs of all graphs."""

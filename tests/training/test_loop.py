@@ -14,7 +14,7 @@ from torch import nn
 
 from isonn.errors import ModelFileError, TrainingError
 from isonn.files import atomic_file
-from isonn.training import Checkpoint, EarlyStopping, Settled, checkpoint, train
+from isonn.training import Checkpoint, EarlyStopping, Schedule, Settled, checkpoint, train
 
 
 def problem():
@@ -25,23 +25,11 @@ def problem():
     return model, inputs, (inputs[:, 0] > 0).long()
 
 
-def run(epochs, checkpoint=None, resume=False, batch_size=7, **options):
+def run(epochs, checkpoint=None, batch_size=7, patience=None, **options):
     model, inputs, targets = problem()
     generator = torch.Generator().manual_seed(2)
-    history = train(
-        model,
-        inputs,
-        targets,
-        nn.CrossEntropyLoss(),
-        epochs=epochs,
-        learning_rate=0.01,
-        batch_size=batch_size,
-        generator=generator,
-        checkpoint=checkpoint,
-        resume=resume,
-        **options,
-    )
-    return model, history
+    schedule = Schedule(epochs, 0.01, batch_size, patience)
+    return model, train(model, inputs, targets, nn.CrossEntropyLoss(), schedule, generator, checkpoint, **options)
 
 
 def assert_same_run(one, other):
@@ -68,7 +56,7 @@ def test_one_full_batch_step_is_one_step_of_adam():
 def test_a_stopped_run_goes_on_to_the_same_bits(stop, tmp_path):
     path = tmp_path / "run.checkpoint"
     run(stop, Checkpoint(path, "same", every=0))
-    assert_same_run(run(10, Checkpoint(path, "same", every=0), resume=True), run(10))
+    assert_same_run(run(10, Checkpoint(path, "same", every=0, resume=True)), run(10))
 
 
 def test_ctrl_c_finishes_the_epoch_and_keeps_it(tmp_path):
@@ -80,29 +68,29 @@ def test_ctrl_c_finishes_the_epoch_and_keeps_it(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         run(10, Checkpoint(path, "same", every=1e9), report=press)
-    resumed = run(10, Checkpoint(path, "same"), resume=True)
+    resumed = run(10, Checkpoint(path, "same", resume=True))
     assert_same_run(resumed, run(10))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_resuming_without_a_checkpoint_starts_from_the_beginning(tmp_path):
-    assert_same_run(run(3, Checkpoint(tmp_path / "none", "same"), resume=True), run(3))
+    assert_same_run(run(3, Checkpoint(tmp_path / "none", "same", resume=True)), run(3))
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     path = tmp_path / "run.checkpoint"
     run(2, Checkpoint(path, "this", every=0))
     with pytest.raises(ModelFileError, match="other data or settings"):
-        run(4, Checkpoint(path, "that"), resume=True)
+        run(4, Checkpoint(path, "that", resume=True))
 
 
 def test_a_checkpoint_of_more_epochs_than_asked_for_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(Checkpoint, "due", lambda self: True)
-    saved = Checkpoint(tmp_path / "run.checkpoint", "same", every=0)
+    saved = Checkpoint(tmp_path / "run.checkpoint", "same", resume=True, every=0)
     run(5, saved)
     with pytest.raises(ModelFileError, match=r"has 5 epochs, more than epochs=3; use epochs >= 5"):
-        run(3, saved, resume=True)
-    assert_same_run(run(5, saved, resume=True), run(5))
+        run(3, saved)
+    assert_same_run(run(5, saved), run(5))
 
 
 def test_a_damaged_checkpoint_is_refused(tmp_path):
@@ -110,7 +98,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     run(2, Checkpoint(path, "this", every=0))
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(ModelFileError, match="cannot be read.*remove it to start again"):
-        run(4, Checkpoint(path, "this"), resume=True)
+        run(4, Checkpoint(path, "this", resume=True))
 
 
 def test_every_flipped_bit_is_refused_in_one_sentence(tmp_path):
@@ -123,7 +111,7 @@ def test_every_flipped_bit_is_refused_in_one_sentence(tmp_path):
         damaged[bit // 8] ^= 1 << bit % 8
         path.write_bytes(damaged)
         with pytest.raises(ModelFileError, match=r"remove it to start again$") as refused:
-            run(4, Checkpoint(path, "this"), resume=True)
+            run(4, Checkpoint(path, "this", resume=True))
         assert len(str(refused.value).splitlines()) == 1
 
 
@@ -159,7 +147,7 @@ def test_an_altered_checkpoint_with_a_right_checksum_is_refused(change, tmp_path
             tensors[name] = value
     save_file(tensors, path, {**header, "sha256": checkpoint._digest(header, tensors)})
     with pytest.raises(ModelFileError, match="remove it to start again"):
-        run(4, Checkpoint(path, "this"), resume=True)
+        run(4, Checkpoint(path, "this", resume=True))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks, so temporary files are left alone")
@@ -190,7 +178,7 @@ def test_a_failing_save_leaves_the_older_checkpoint_whole(tmp_path, monkeypatch)
 
     monkeypatch.setattr(Path, "write_bytes", fail)
     with pytest.raises(ModelFileError, match=r"cannot be written \(no space left\); free some space and resume"):
-        run(4, Checkpoint(path, "this", every=0), resume=True)
+        run(4, Checkpoint(path, "this", every=0, resume=True))
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
@@ -206,37 +194,22 @@ def test_a_run_that_stopped_early_stays_stopped_when_resumed(tmp_path):
     options = {"patience": 1, "batch_size": 2}
     _, history = run(200, Checkpoint(path, "same", every=0), **options)
     assert len(history) < 200
-    _, again = run(200, Checkpoint(path, "same"), resume=True, **options)
+    _, again = run(200, Checkpoint(path, "same", resume=True), **options)
     assert again.loss == history.loss
 
 
-def test_weights_that_the_last_step_made_no_numbers_are_an_error():
+@pytest.mark.parametrize(
+    ("value", "rate", "sentence"),
+    [
+        (1.0, float("inf"), "weights are not finite in epoch 1; use a learning_rate below inf"),
+        (float("nan"), 0.01, "loss became nan in epoch 1; use a learning_rate below 0.01"),
+    ],
+)
+def test_training_that_diverges_names_the_learning_rate(value, rate, sentence):
     model, inputs, targets = problem()
-    with pytest.raises(TrainingError, match=r"weights are not finite in epoch 1; use a learning_rate below inf"):
-        train(
-            model,
-            inputs,
-            targets,
-            nn.CrossEntropyLoss(),
-            epochs=1,
-            learning_rate=float("inf"),
-            generator=torch.Generator(),
-        )
-
-
-def test_a_loss_that_is_not_a_number_names_the_learning_rate():
-    model, inputs, targets = problem()
-    inputs[3, 0] = float("nan")
-    with pytest.raises(TrainingError, match=r"loss became nan in epoch 1; use a learning_rate below 0.01"):
-        train(
-            model,
-            inputs,
-            targets,
-            nn.CrossEntropyLoss(),
-            epochs=2,
-            learning_rate=0.01,
-            generator=torch.Generator(),
-        )
+    inputs[3, 0] = value
+    with pytest.raises(TrainingError, match=sentence):
+        train(model, inputs, targets, nn.CrossEntropyLoss(), Schedule(1, rate), torch.Generator())
 
 
 def stops_at(losses):
@@ -256,18 +229,17 @@ def test_a_loss_has_settled_when_it_has_fallen_and_falls_no_more():
 
 
 def test_settled_training_resumes_to_the_same_end(tmp_path):
-    x, y, options = torch.linspace(-1, 1, 16)[:, None], torch.linspace(-2, 2, 16)[:, None], {"patience": "settled"}
+    x, y = torch.linspace(-1, 1, 16)[:, None], torch.linspace(-2, 2, 16)[:, None]
 
-    def run(epochs, **more):
+    def run(epochs, checkpoint=None):
         model = torch.nn.Linear(1, 1)
         torch.nn.init.zeros_(model.weight)
         torch.nn.init.zeros_(model.bias)
-        generator = torch.Generator().manual_seed(0)
-        loss = torch.nn.functional.mse_loss
-        return train(model, x, y, loss, epochs=epochs, learning_rate=0.1, generator=generator, **options, **more)
+        schedule = Schedule(epochs, learning_rate=0.1, patience="settled")
+        return train(model, x, y, nn.functional.mse_loss, schedule, torch.Generator(), checkpoint)
 
     whole = run(300)
     assert 25 < len(whole) < 300
-    saved = Checkpoint(tmp_path / "run", "id", every=0)
-    run(10, checkpoint=saved)
-    assert run(300, checkpoint=saved, resume=True).loss == whole.loss
+    saved = Checkpoint(tmp_path / "run", "id", resume=True, every=0)
+    run(10, saved)
+    assert run(300, saved).loss == whole.loss

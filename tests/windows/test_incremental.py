@@ -252,7 +252,7 @@ def weighted(generator, graphs=10, n=9):
 def certified_at_once(monkeypatch):
     """Small graphs and small templates are not worth certificates; here they get them."""
     monkeypatch.setattr("isonn.windows.match.MIN_MULTIPLICATIONS", 0)
-    monkeypatch.setattr("isonn.windows.estimators.MIN_CERTIFIED_K", 5)
+    monkeypatch.setattr("isonn.windows.inputs.MIN_CERTIFIED_K", 5)
 
 
 def classifier(**settings):
@@ -264,7 +264,7 @@ def test_a_classifier_learns_the_same_with_and_without_certificates(settings, ge
     graphs, y = weighted(generator)
     ours = classifier(**settings).fit(graphs, y)
     assert count["full"]
-    monkeypatch.setattr("isonn.windows.estimators.MIN_CERTIFIED_K", 99)
+    monkeypatch.setattr("isonn.windows.inputs.MIN_CERTIFIED_K", 99)
     slow = classifier(**settings).fit(graphs, y)
     np.testing.assert_allclose(ours.history_.loss, slow.history_.loss, rtol=1e-5)
     np.testing.assert_allclose(ours.predict_proba(graphs), slow.predict_proba(graphs), atol=1e-4)

@@ -9,7 +9,6 @@ import pytest
 import torch
 from reference import distance_by_definition, layer_by_definition, relabelled
 
-from isonn.errors import InputError
 from isonn.matching import exact_distance
 from isonn.matching.exact import exact_winners
 from isonn.nn import IsoLayer, IsoStack
@@ -179,8 +178,3 @@ def test_gradients_reach_the_first_templates_of_a_stack_through_the_second(gener
         stack(adjacency).square().sum().backward()
         gradients.append([layer.templates.grad.clone() for layer in stack])
     torch.testing.assert_close(*gradients)
-
-
-def test_graphs_that_are_too_small_are_refused():
-    with pytest.raises(InputError, match="graphs of 3 nodes are too small"):
-        window_distance(torch.zeros(1, 4, 4), torch.zeros(2, 3, 3))

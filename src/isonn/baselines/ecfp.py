@@ -66,8 +66,8 @@ def _environments(smiles: str, mode: str, i: int) -> tuple[NDArray[np.int64], ND
             f"graph {i} has the SMILES {smiles!r:.100}, which RDKit cannot read; drop the graph"
         ) from error
     maker = rdFingerprintGenerator.GetMorganGenerator(radius=RADIUS, fpSize=BITS)
-    found = maker.GetCountFingerprint(molecule).GetNonzeroElements()
-    return np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.float64)
+    environments = maker.GetCountFingerprint(molecule).GetNonzeroElements()
+    return np.array(list(environments), dtype=np.int64), np.array(list(environments.values()), dtype=np.float64)
 
 
 class _ECFP(GraphEstimator):

@@ -23,75 +23,40 @@ from isonn.graphs.graph import GraphSet
 from isonn.params import check_count
 
 FEATURES = ("adjacency", "labels", "degree")
+#: Degrees above this count as this.
+MAX_DEGREE = 32
 
 _IMPORTING = threading.Lock()
 
 
 @dataclass(eq=False, repr=False)
 class GraphNetworkClassifier(NeuralClassifier):
-    """Base of the graph networks; it prepares node features, and a subclass builds the network.
+    """Base of the graph networks, whose node features are the rows of the padded matrix, as in the IsoNN paper."""
 
-    ``features`` selects the node features: "adjacency", the row of the padded matrix, as in the IsoNN paper; "labels",
-    the one-hot node label (all zeros for labels not seen in training); "degree", the one-hot number of neighbours,
-    capped at ``max_degree``. The last two accept graphs of any size and are relabelling-invariant.
-    """
+    _fixed_size = True
 
-    features: str = "adjacency"
     layers: int = 2
     _: KW_ONLY
     hidden: int = 64
     dropout: float = 0.5
-    max_degree: int = 32
     batch_size: int | None = 32
 
     def _check_params(self) -> None:
         """Validate parameters."""
         super()._check_params()
-        if self.features not in FEATURES:
-            raise InputError(f"features={self.features!r} is unknown; use one of {', '.join(FEATURES)}")
-        for name in ("layers", "hidden", "max_degree"):
+        for name in ("layers", "hidden"):
             check_count(name, getattr(self, name))
         check_dropout(self.dropout)
 
-    def _unsupported(self, graphs: GraphSet) -> str | None:
-        """Return an error for features="labels" on graphs without node labels."""
-        if self.features == "labels" and graphs.node_labels is None:
-            return _no_labels(graphs)
-        return super()._unsupported(graphs)
-
     def _prepare(self, graphs: GraphSet) -> None:
         geometric_layers(type(self).__name__)
-        self._fixed_size = self.features == "adjacency"
-        if self.features == "labels":
-            known = np.unique(self._labels(graphs)).tolist()
-            self.label_codes_ = {label: code for code, label in enumerate(known)}
-            self.width_ = len(known)
-        elif self.features == "degree":
-            self.width_ = min(int(degrees(graphs).max()), self.max_degree) + 1
-        else:
-            self.width_ = self.size_
+        self.width_ = self.size_
 
-    def _inputs(self, graphs: GraphSet) -> Batch:
-        if self.features == "adjacency":
-            return PaddedGraphs.of(graphs, self.size_)
-        if self.features == "labels":
-            distinct, inverse = np.unique(self._labels(graphs), return_inverse=True)
-            codes = np.array([self.label_codes_.get(label, -1) for label in distinct.tolist()])[inverse]
-        else:
-            codes = np.minimum(degrees(graphs), self.width_ - 1)
-        return CodedGraphs(replace(graphs, node_labels=codes), self.width_)
-
-    def _labels(self, graphs: GraphSet) -> NDArray[Any]:
-        if graphs.node_labels is None:
-            raise InputError(_no_labels(graphs))
-        return graphs.node_labels
+    def _inputs(self, graphs: GraphSet) -> PaddedGraphs | CodedGraphs:
+        return PaddedGraphs.of(graphs, self.size_)
 
     def _cells_per_graph(self) -> int:
         return self.size_ * max(self.size_, self.width_, self.hidden)
-
-
-def _no_labels(graphs: GraphSet) -> str:
-    return f"{graphs.name} has no node labels for features='labels'; use features='degree' or 'adjacency'"
 
 
 class NodeNorm(nn.BatchNorm1d):
@@ -113,7 +78,7 @@ def geometric_layers(method: str) -> Any:
 
 
 # Inputs of graph networks: padded matrices, or one big graph with a code per node. Both have ``x`` (node features),
-# ``links(weighted)`` (the edges for a layer), ``pool(h, mean)`` (node features to graph features), and ``[rows]``.
+# ``links()`` (the edges for a layer), ``pool(h)`` (node features to graph features), and ``[rows]``.
 
 
 @dataclass(frozen=True)
@@ -121,11 +86,11 @@ class PaddedGraphs:
     """Padded matrices of one size, whose rows are the node features.
 
     Attributes:
-        adjacency: shape (g, n, n).
+        x: the matrices, shape (g, n, n).
         real: 1 for nodes, 0 for padding, shape (g, n, 1).
     """
 
-    adjacency: Tensor
+    x: Tensor
     real: Tensor
 
     @classmethod
@@ -135,24 +100,18 @@ class PaddedGraphs:
         return cls(torch.from_numpy(graphs.dense(size)), torch.from_numpy(real.astype(np.float32))[:, :, None])
 
     def __len__(self) -> int:
-        return len(self.adjacency)
+        return len(self.x)
 
     def __getitem__(self, rows: Tensor) -> PaddedGraphs:
-        return PaddedGraphs(self.adjacency[rows], self.real[rows])
+        return PaddedGraphs(self.x[rows], self.real[rows])
 
-    @property
-    def x(self) -> Tensor:
-        """Node features, shape (g, n, n)."""
-        return self.adjacency
+    def links(self) -> Tensor:
+        """Return matrices of 1 for every edge, shape (g, n, n)."""
+        return (self.x != 0).to(self.x.dtype)
 
-    def links(self, weighted: bool) -> tuple[Tensor, ...]:
-        """Return matrices of absolute weights, or of 1 for every edge, shape (g, n, n)."""
-        return (self.adjacency.abs() if weighted else (self.adjacency != 0).to(self.adjacency.dtype),)
-
-    def pool(self, h: Tensor, mean: bool = False) -> Tensor:
-        """Return the sum or mean of the features of real nodes, without padding: (g, n, d) to (g, d)."""
-        total = (h * self.real).sum(dim=1)
-        return total / self.real.sum(dim=1) if mean else total
+    def pool(self, h: Tensor) -> Tensor:
+        """Return the sum of the features of real nodes, without padding: (g, n, d) to (g, d)."""
+        return (h * self.real).sum(dim=1)
 
 
 @dataclass(frozen=True)
@@ -179,81 +138,58 @@ class CodedGraphs:
         codes = np.asarray(self.graphs.node_labels)
         return torch.from_numpy((codes[:, None] == np.arange(self.width)).astype(np.float32))
 
-    def links(self, weighted: bool) -> tuple[Tensor, ...]:
-        """Return the edges, shape (2, m), from column to row like a matrix product, and their absolute weights."""
+    def links(self) -> Tensor:
+        """Return the edges, shape (2, m), from column to row like a matrix product."""
         first = self.graphs.node_offsets[self.graphs.graph_of_cell]
-        edges = torch.from_numpy((self.graphs.edges[:, ::-1] + first[:, None]).T.copy())
-        if not weighted or self.graphs.weights is None:
-            return (edges,)
-        return edges, torch.from_numpy(np.abs(self.graphs.weights).astype(np.float32))
+        return torch.from_numpy((self.graphs.edges[:, ::-1] + first[:, None]).T.copy())
 
-    def pool(self, h: Tensor, mean: bool = False) -> Tensor:
-        """Return the sum or mean over the nodes of each graph: (nodes, d) to (g, d)."""
-        sizes = torch.from_numpy(self.graphs.sizes)
-        owner = torch.repeat_interleave(torch.arange(len(self)), sizes)
-        total = h.new_zeros(len(self), h.shape[1]).index_add(0, owner, h)
-        return total / sizes[:, None] if mean else total
-
-
-Batch = PaddedGraphs | CodedGraphs
+    def pool(self, h: Tensor) -> Tensor:
+        """Return the sum over the nodes of each graph: (nodes, d) to (g, d)."""
+        owner = torch.repeat_interleave(torch.arange(len(self)), torch.from_numpy(self.graphs.sizes))
+        return h.new_zeros(len(self), h.shape[1]).index_add(0, owner, h)
 
 
 class GCNClassifier(GraphNetworkClassifier):
     """GCN: two graph convolutions, all node features as graph features, one linear layer.
 
     Kipf & Welling, "Semi-supervised classification with graph convolutional networks" (ICLR 2017), on
-    PyTorch Geometric's layers. ``features="adjacency"`` is the IsoNN paper's set-up: node features are rows of the
-    padded matrix and are concatenated, so node order matters. "labels" and "degree" are the common set-up: batch norm
-    after each convolution, mean over nodes, graphs of any size. Differences: edge weights enter by their absolute
-    value, since the normalisation divides by the root of a node's summed weights (the rows in "adjacency" keep their
-    signs). The paper does not give widths, epochs and learning rate; these are our choice.
+    PyTorch Geometric's layers, in the IsoNN paper's set-up: node features are rows of the padded matrix and are
+    concatenated, so node order matters. Differences: edge weights enter by their absolute value, since the
+    normalisation divides by the root of a node's summed weights (the rows keep their signs). The paper does not give
+    widths, epochs and learning rate; these are our choice.
 
     Args:
-        features: node features: "adjacency", "labels" or "degree".
         layers: number of convolutions.
-        size: nodes that graphs are padded to with ``features="adjacency"``; None uses the largest training graph.
+        size: nodes that graphs are padded to; None uses the largest training graph.
         hidden: width of each convolution.
         dropout: share of the graph features dropped in training.
-        max_degree: largest degree, to which others are capped, with ``features="degree"``.
         epochs, learning_rate, batch_size, patience, n_jobs, random_state, verbose: as in `CNNClassifier`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:40]
-        >>> clf = GCNClassifier(features="labels", hidden=8, epochs=2, random_state=0).fit(graphs)
+        >>> clf = GCNClassifier(hidden=8, epochs=2, random_state=0).fit(graphs)
         >>> clf.predict_proba(graphs[:3]).shape
         (3, 2)
     """
 
     def _build(self) -> nn.Module:
-        layer = geometric_layers(type(self).__name__)
-        widths = [self.width_] + [self.hidden] * self.layers
-        outputs = len(self.classes_)
-        if self.features == "adjacency":
-            convolutions = [layer.DenseGCNConv(a, b) for a, b in pairwise(widths)]
-            return _GCN(convolutions, None, nn.Linear(self.size_ * self.hidden, outputs), self.dropout)
-        convolutions = [layer.GCNConv(a, b) for a, b in pairwise(widths)]
-        norms = [NodeNorm(self.hidden) for _ in convolutions]
-        return _GCN(convolutions, norms, nn.Linear(self.hidden, outputs), self.dropout)
+        layer, widths = geometric_layers(type(self).__name__), [self.width_] + [self.hidden] * self.layers
+        convolutions = [layer.DenseGCNConv(a, b) for a, b in pairwise(widths)]
+        return _GCN(convolutions, nn.Linear(self.size_ * self.hidden, len(self.classes_)), self.dropout)
 
 
 class _GCN(nn.Module):
-    """Convolutions, each followed by batch norm (if any) and ReLU; then dropout and one linear layer."""
+    """Convolutions, each followed by ReLU; then dropout and one linear layer."""
 
-    def __init__(
-        self, convolutions: list[nn.Module], norms: list[NodeNorm] | None, last: nn.Linear, dropout: float
-    ) -> None:
+    def __init__(self, convolutions: list[nn.Module], last: nn.Linear, dropout: float) -> None:
         super().__init__()
-        self.convolutions = nn.ModuleList(convolutions)
-        self.norms = nn.ModuleList([nn.Identity() for _ in convolutions] if norms is None else norms)
-        self.dropout = Dropout(dropout)
-        self.last = last
+        self.convolutions, self.dropout, self.last = nn.ModuleList(convolutions), Dropout(dropout), last
 
-    def forward(self, batch: Batch) -> Tensor:
-        h, links = batch.x, batch.links(weighted=True)
-        for convolution, norm in zip(self.convolutions, self.norms, strict=True):
-            h = norm(convolution(h, *links)).relu()
-        graph = h.flatten(1) if isinstance(batch, PaddedGraphs) else batch.pool(h, mean=True)
-        logits: Tensor = self.last(self.dropout(graph))
+    def forward(self, batch: PaddedGraphs) -> Tensor:
+        h, weights = batch.x, batch.x.abs()
+        for convolution in self.convolutions:
+            h = convolution(h, weights).relu()
+        logits: Tensor = self.last(self.dropout(h.flatten(1)))
         return logits
 
 
@@ -271,8 +207,12 @@ class GINClassifier(GraphNetworkClassifier):
     in "adjacency" contain them), so it sees little structure in complete graphs such as correlations of brain regions.
 
     Args:
+        layers: number of layers.
+        features: node features: "adjacency", the row of the padded matrix; "labels", the one-hot node label (all zeros
+            for labels not seen in training); "degree", the one-hot number of neighbours, at most 32. The last two
+            accept graphs of any size and are relabelling-invariant.
         dropout: share of the layers' scores dropped in training, as in the published code.
-        features, layers, size, hidden, max_degree: as in `GCNClassifier`.
+        size, hidden: as in `GCNClassifier`.
         epochs, learning_rate, batch_size, patience, n_jobs, random_state, verbose: as in `CNNClassifier`.
 
     Example:
@@ -283,6 +223,40 @@ class GINClassifier(GraphNetworkClassifier):
     """
 
     layers: int = 5
+    _: KW_ONLY
+    features: str = "adjacency"
+
+    def _check_params(self) -> None:
+        """Validate parameters."""
+        super()._check_params()
+        if self.features not in FEATURES:
+            raise InputError(f"features={self.features!r} is unknown; use one of {', '.join(FEATURES)}")
+
+    def _unsupported(self, graphs: GraphSet) -> str | None:
+        """Return an error for features="labels" on graphs without node labels."""
+        if self.features == "labels" and graphs.node_labels is None:
+            return _no_labels(graphs)
+        return super()._unsupported(graphs)
+
+    def _prepare(self, graphs: GraphSet) -> None:
+        super()._prepare(graphs)
+        self._fixed_size = self.features == "adjacency"
+        if self.features == "labels":
+            labels = np.unique(_labels(graphs)).tolist()
+            self.label_codes_ = {label: code for code, label in enumerate(labels)}
+            self.width_ = len(labels)
+        elif self.features == "degree":
+            self.width_ = min(int(degrees(graphs).max()), MAX_DEGREE) + 1
+
+    def _inputs(self, graphs: GraphSet) -> PaddedGraphs | CodedGraphs:
+        if self.features == "adjacency":
+            return super()._inputs(graphs)
+        if self.features == "labels":
+            distinct, inverse = np.unique(_labels(graphs), return_inverse=True)
+            codes = np.array([self.label_codes_.get(label, -1) for label in distinct.tolist()])[inverse]
+        else:
+            codes = np.minimum(degrees(graphs), self.width_ - 1)
+        return CodedGraphs(replace(graphs, node_labels=codes), self.width_)
 
     def _build(self) -> nn.Module:
         layer = geometric_layers(type(self).__name__)
@@ -290,6 +264,16 @@ class GINClassifier(GraphNetworkClassifier):
         widths = [self.width_] + [self.hidden] * self.layers
         convolutions = [kind(_mlp(a, b), eps=0.0, train_eps=False) for a, b in pairwise(widths)]
         return _GIN(convolutions, widths, len(self.classes_), self.dropout)
+
+
+def _labels(graphs: GraphSet) -> NDArray[Any]:
+    if graphs.node_labels is None:
+        raise InputError(_no_labels(graphs))
+    return graphs.node_labels
+
+
+def _no_labels(graphs: GraphSet) -> str:
+    return f"{graphs.name} has no node labels for features='labels'; use features='degree' or 'adjacency'"
 
 
 def _mlp(inputs: int, width: int) -> nn.Module:
@@ -306,10 +290,10 @@ class _GIN(nn.Module):
         self.read = nn.ModuleList(nn.Linear(width, outputs) for width in widths)
         self.dropout = Dropout(dropout)
 
-    def forward(self, batch: Batch) -> Tensor:
-        h, links = batch.x, batch.links(weighted=False)
+    def forward(self, batch: PaddedGraphs | CodedGraphs) -> Tensor:
+        h, links = batch.x, batch.links()
         logits: Tensor = self.dropout(self.read[0](batch.pool(h)))
         for convolution, norm, read in zip(self.convolutions, self.norms, self.read[1:], strict=True):
-            h = norm(convolution(h, *links)).relu()
+            h = norm(convolution(h, links)).relu()
             logits = logits + self.dropout(read(batch.pool(h)))
         return logits

@@ -276,8 +276,8 @@ def find_modules(affinity: NDArray[np.float64], count: int, seed: int) -> IntArr
     links += 1e-6 * max(
         float(links.max()), 1e-6
     )  # a weak link between all nodes, so that isolated nodes belong to a module
-    found = SpectralClustering(count, affinity="precomputed", random_state=seed).fit(links).labels_
-    _, first, label = np.unique(found, return_index=True, return_inverse=True)
+    labels = SpectralClustering(count, affinity="precomputed", random_state=seed).fit(links).labels_
+    _, first, label = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[label]
 
 

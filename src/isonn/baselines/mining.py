@@ -63,13 +63,13 @@ def mine(
         died = not all_found and any(pattern.support >= support for pattern in best)  # gBolt ran out of memory
         if all_found is None or died:
             return Mined(best, f"gBolt was stopped at patterns of {size} nodes, limit {time_limit:g} s")
-        found = [pattern for pattern in all_found if len(pattern.labels) == size]
-        best = sorted(best + found, key=_rank)[:n_patterns]
+        new = [pattern for pattern in all_found if len(pattern.labels) == size]
+        best = sorted(best + new, key=_rank)[:n_patterns]
         if _count_walks(shapes, size) > MAX_PLACES:
             return Mined(
                 best, f"some patterns of {size} nodes may occur in more than {MAX_PLACES} places, gBolt's limit"
             )
-        if not found:
+        if not new:
             break  # a larger pattern contains one of this size, at least as frequent
     return Mined(best, None)
 
@@ -108,7 +108,7 @@ def _patterns_up_to(shapes: Sequence[Shape], size: int, support: int, seconds: f
     except RuntimeError as error:
         raise MissingDependencyError(f"the gBolt of fast-gspan does not run here: {error}") from error
     try:
-        found = wrapper.mine_frequent_subgraphs(graphs)
+        mined = wrapper.mine_frequent_subgraphs(graphs)
     except RuntimeError as error:
         if isinstance(error.__context__, (subprocess.TimeoutExpired, RuntimeWarning)):
             return None
@@ -119,7 +119,7 @@ def _patterns_up_to(shapes: Sequence[Shape], size: int, support: int, seconds: f
             labels=tuple(label for _, label in sorted(pattern["vertices"])),
             edges=tuple((source, target) for source, target, _ in pattern["edges"]),
         )
-        for pattern in found
+        for pattern in mined
         if pattern["support"] >= support
     ]
 

@@ -57,21 +57,21 @@ def network_based_statistic(
         >>> [(one.edges.tolist(), one.p_value) for one in network_based_statistic(features, classes, pairs)]
         [([0, 1, 2], 0.005)]
     """
-    found = _components(_strength(features, classes), pairs, threshold)
+    components = _components(_strength(features, classes), pairs, threshold)
     draw = numpy_stream(seed, "nbs")
     largest = np.zeros(permutations)
     for number in range(permutations):
         others = _components(_strength(features, draw.permutation(classes)), pairs, threshold)
-        largest[number] = max((len(one) for one in others), default=0)
-    return [Component(one, float((1 + (largest >= len(one)).sum()) / (1 + permutations))) for one in found]
+        largest[number] = max((len(edges) for edges in others), default=0)
+    return [Component(edges, float((1 + (largest >= len(edges)).sum()) / (1 + permutations))) for edges in components]
 
 
 def _strength(features: Floats, classes: IntArray) -> Floats:
     """Return the root of the F statistic of each edge: for two classes, the absolute t."""
     groups = [features[classes == number] for number in np.unique(classes)]
     mean = features.mean(axis=0)
-    between = sum(len(own) * (own.mean(axis=0) - mean) ** 2 for own in groups) / (len(groups) - 1)
-    within = sum(((own - own.mean(axis=0)) ** 2).sum(axis=0) for own in groups)
+    between = sum(len(group) * (group.mean(axis=0) - mean) ** 2 for group in groups) / (len(groups) - 1)
+    within = sum(((group - group.mean(axis=0)) ** 2).sum(axis=0) for group in groups)
     within = within / max(len(features) - len(groups), 1)
     return np.asarray(np.sqrt(np.divide(between, within, out=np.zeros_like(mean), where=within > 1e-300)))
 
@@ -83,8 +83,8 @@ def _components(strength: Floats, pairs: IntArray, threshold: float) -> list[Int
     n = int(pairs.max()) + 1
     links = coo_array((np.ones(len(beyond)), (pairs[beyond, 0], pairs[beyond, 1])), (n, n))
     component = connected_components(links, directed=False)[1][pairs[beyond, 0]]
-    found = [beyond[component == number] for number in np.unique(component)]
-    return sorted(found, key=lambda own: -len(own))
+    components = [beyond[component == number] for number in np.unique(component)]
+    return sorted(components, key=lambda edges: -len(edges))
 
 
 @dataclass(eq=False, repr=False)
@@ -138,8 +138,8 @@ class NBSClassifier(LinearEdgesClassifier):
             self.permutations,
             resolve_seed(self.random_state),
         )
-        kept = [one.edges for one in self.components_ if one.p_value <= 0.05] or [
-            one.edges for one in self.components_[:1]
+        kept = [component.edges for component in self.components_ if component.p_value <= 0.05] or [
+            component.edges for component in self.components_[:1]
         ]
         if not kept and len(links):
             kept = [np.array([_strength(features[:, links], targets).argmax()])]

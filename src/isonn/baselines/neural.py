@@ -40,7 +40,7 @@ class NeuralClassifier(TorchEstimator, GraphClassifier):
         raise TypeError(f"{type(self).__name__} does not implement _build")
 
     def _loss(self) -> Callable[[Any, Tensor], Tensor]:
-        return nn.BCEWithLogitsLoss() if self.multilabel_ else nn.CrossEntropyLoss()
+        return self.target_.loss()
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         self.seed_ = resolve_seed(self.random_state)
@@ -60,9 +60,7 @@ class NeuralClassifier(TorchEstimator, GraphClassifier):
         return history
 
     def _answers(self, graphs: GraphSet) -> NDArray[np.float64]:
-        with torch_threads(self.n_jobs):
-            logits = self._in_batches(graphs, self.model_).double()
-            return (logits.sigmoid() if self.multilabel_ else logits.softmax(1)).numpy()
+        return self.target_.link(self._in_batches(graphs, self.model_).double().numpy())
 
 
 class WideLinear(nn.Module):

@@ -90,15 +90,15 @@ def _strongest(graphs: GraphSet, owner: IntArray, ends: IntArray) -> NDArray[np.
     keep = np.ones(len(keys), dtype=bool)
     cuts = np.searchsorted(owner, np.arange(len(graphs) + 1))
     for i, n in enumerate(graphs.sizes.tolist()):
-        part = slice(cuts[i], cuts[i + 1])
+        pairs = slice(cuts[i], cuts[i + 1])
         wanted = round(DENSITY * n * (n - 1) / 2)
         if 0 < wanted < cuts[i + 1] - cuts[i]:
-            keep[part] = strength[part] >= np.partition(strength[part], -wanted)[-wanted]
+            keep[pairs] = strength[pairs] >= np.partition(strength[pairs], -wanted)[-wanted]
     return keep
 
 
-def _numbered(values: list[Any], known: Mapping[Any, int]) -> dict[Any, int]:
-    codes = dict(known)
+def _numbered(values: list[Any], numbers: Mapping[Any, int]) -> dict[Any, int]:
+    codes = dict(numbers)
     new = set(values) - codes.keys()
     for value in sorted(new, key=lambda value: (type(value).__name__, value)):
         codes[value] = len(codes)

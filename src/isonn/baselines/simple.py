@@ -100,9 +100,9 @@ class FeatureClassifier(_Features, GraphClassifier):
         self.models_ = [self._column(features, column) for column in (targets.T if self.multilabel_ else [targets])]
 
     def _column(self, features: Floats, column: NDArray[Any]) -> Any:
-        known = ~np.isnan(column)
-        codes = column[known].astype(np.int64)
-        return float(codes[0]) if (codes == codes[0]).all() else self._model().fit(features[known], codes)
+        measured = ~np.isnan(column)
+        codes = column[measured].astype(np.int64)
+        return float(codes[0]) if (codes == codes[0]).all() else self._model().fit(features[measured], codes)
 
     def _answers(self, graphs: GraphSet) -> Floats:
         features = self._new_features(graphs)
@@ -126,8 +126,8 @@ class FeatureRegressor(_Features, GraphRegressor):
         features = self._learn_features(graphs, targets)
         self.models_ = []
         for column in targets.T:
-            known = ~np.isnan(column)
-            self.models_.append(self._model().fit(features[known], column[known]))
+            measured = ~np.isnan(column)
+            self.models_.append(self._model().fit(features[measured], column[measured]))
 
     def _answers(self, graphs: GraphSet) -> Floats:
         features = self._new_features(graphs)

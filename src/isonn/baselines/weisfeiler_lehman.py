@@ -79,18 +79,18 @@ class WLKernel:
     def __init__(self, shapes: list[Shape], iterations: int) -> None:
         self.iterations = iterations
         self.colour_counts = list(wl_counts(shapes, iterations))
-        self.own = _squares(counts for _, counts in self.colour_counts)
+        self.squares = _squares(counts for _, counts in self.colour_counts)
 
     def transform(self, shapes: list[Shape]) -> Matrix:
         """Return similarities of shape (graphs, training graphs)."""
         colour_counts = list(wl_counts(shapes, self.iterations))
-        own = _squares(counts for _, counts in colour_counts)
-        kernel = np.zeros((len(shapes), len(self.own)))
-        for (known, train), (colours, counts) in zip(self.colour_counts, colour_counts, strict=True):
-            place = np.searchsorted(known, colours).clip(max=len(known) - 1)
-            shared = known[place] == colours
+        squares = _squares(counts for _, counts in colour_counts)
+        kernel = np.zeros((len(shapes), len(self.squares)))
+        for (seen, train), (colours, counts) in zip(self.colour_counts, colour_counts, strict=True):
+            place = np.searchsorted(seen, colours).clip(max=len(seen) - 1)
+            shared = seen[place] == colours
             kernel += (counts[:, shared] @ train[:, place[shared]].T).toarray()
-        return np.asarray(kernel / np.sqrt(np.outer(own, self.own)))
+        return np.asarray(kernel / np.sqrt(np.outer(squares, self.squares)))
 
 
 def _squares(by_iteration: Iterable[csr_array]) -> Matrix:
@@ -99,8 +99,8 @@ def _squares(by_iteration: Iterable[csr_array]) -> Matrix:
 
 
 def _normalised(kernel: Matrix) -> Matrix:
-    own = kernel.diagonal()
-    return np.asarray(kernel / np.sqrt(np.outer(own, own)))
+    squares = kernel.diagonal()
+    return np.asarray(kernel / np.sqrt(np.outer(squares, squares)))
 
 
 @dataclass(eq=False, repr=False)

@@ -156,9 +156,9 @@ def _improve(orders: Tensor, templates: Tensor, regions: Tensor) -> Tensor:
     while len(problem):
         s = torch.bmm(a, b.mT)
         gain = s + s.mT
-        own = gain.diagonal(dim1=1, dim2=2) / 2
-        gain -= own[:, :, None]
-        gain -= own[:, None, :]
+        diagonal = gain.diagonal(dim1=1, dim2=2) / 2
+        gain -= diagonal[:, :, None]
+        gain -= diagonal[:, None, :]
         gain.addcmul_(both, b[:, :, :k] + b[:, :, k : 2 * k])
         pair = argmax(gain.flatten(1))
         helpful = gain.flatten(1).gather(1, pair[:, None]).squeeze(1) > tolerance

@@ -135,23 +135,18 @@ class _ExactDistance(torch.autograd.Function):
         templates, regions, winners = ctx.saved_tensors  # winners (c, w)
         grad_templates = grad_regions = None
         if ctx.needs_input_grad[0]:
-            grad_templates = template_gradient(templates, regions, winners, grad)
+            by = _template_gradient_at_once if _is_small(templates, regions) else _template_gradient
+            grad_templates = by(templates, regions, winners, grad)
         if ctx.needs_input_grad[1]:
             grad_regions = _region_gradient(templates, regions, winners, grad)
         return grad_templates, grad_regions
 
 
-def template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor) -> Tensor:
-    """Return the gradient of the templates, given that of the distances, ``(w, c)``, and the winners, ``(c, w)``."""
-    by = _template_gradient_at_once if _small(templates, regions) else _template_gradient
-    return by(templates, regions, winners, grad)
-
-
-def _small(templates: Tensor, regions: Tensor) -> bool:
-    small = (
-        templates.numel() * len(regions) <= SMALL_GRADIENT and math.factorial(_side(templates)) <= BLOCK_PERMUTATIONS
-    )
-    return small and regions.device.type == "cpu" and regions.is_contiguous()
+def _is_small(templates: Tensor, regions: Tensor) -> bool:
+    """Return whether a gather over all pairs is faster than sums by winner."""
+    few = math.factorial(_side(templates)) <= BLOCK_PERMUTATIONS
+    on_cpu = regions.device.type == "cpu" and regions.is_contiguous()
+    return few and on_cpu and templates.numel() * len(regions) <= SMALL_GRADIENT
 
 
 def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor) -> Tensor:
@@ -278,9 +273,9 @@ def _winners_of_block(parts: Sequence[Tensor], regions: Tensor, c: int, buffer: 
     if len(parts[0]) <= c * FEW_PERMUTATIONS and len(parts) == 1:
         return _winners_of_few(parts[0], regions, c, buffer)
     best, winners, first = None, regions.new_empty(0, dtype=torch.int64), 0
-    for part in parts:
-        f, rows = len(part) // c, len(regions)
-        product = torch.mm(regions, part.t(), out=buffer[: c * f * rows].view(rows, c * f)).view(rows, c, f)
+    for some in parts:
+        f, rows = len(some) // c, len(regions)
+        product = torch.mm(regions, some.t(), out=buffer[: c * f * rows].view(rows, c * f)).view(rows, c, f)
         winner = argmax(product)  # (rows, c)
         if len(parts) == 1:
             return winner.t()

@@ -155,10 +155,10 @@ def best_permutation(template: Tensor, region: Tensor, matching: str = "exact") 
         >>> isonn.matching.best_permutation(template, template.T).tolist()
         [1, 0]
     """
-    found = matcher_named(matching).permutations(template[None], region[None])
-    if found is None:
+    permutation = matcher_named(matching).permutations(template[None], region[None])
+    if permutation is None:
         raise InputError(f"matching={matching!r} does not give permutations; use 'exact' or 'assigned'")
-    return found[0, 0]
+    return permutation[0, 0]
 
 
 def check_pair(templates: Tensor, regions: Tensor) -> None:

@@ -32,6 +32,7 @@ class Checkpoint:
     Attributes:
         path: the file.
         identity: text that identifies the data and settings of the run; a checkpoint with another cannot be loaded.
+        resume: whether a run continues from the file if it exists.
         every: seconds between saves; the first follows the first epoch. Slow saves are made less often, so that saving
             takes at most 5 % of the time.
 
@@ -42,6 +43,7 @@ class Checkpoint:
 
     path: Path
     identity: str
+    resume: bool = False
     every: float = 10.0
     _last: float = -math.inf
     _cost: float = 0.0
@@ -75,7 +77,13 @@ class Checkpoint:
         self._cost = self._last - start
 
     def load(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator) -> History:
-        """Restore the saved state; the run then continues as if it had never stopped."""
+        """Restore the saved state, so that the run continues as if it had never stopped; start anew without one.
+
+        Temporary files left by killed runs are removed.
+        """
+        remove_strays(self.path.parent, self.path.name)
+        if not self.resume or not self.path.exists():
+            return History()
         header, tensors = self._read()
         try:
             history = History.from_json(header["history"])
@@ -86,10 +94,6 @@ class Checkpoint:
         except (RuntimeError, TypeError, ValueError, KeyError, IndexError) as error:
             raise ModelFileError(f"checkpoint {self.path} holds another model; remove it to start again") from error
         return history
-
-    def clean(self) -> None:
-        """Remove temporary files left by killed runs."""
-        remove_strays(self.path.parent, self.path.name)
 
     def _read(self) -> tuple[dict[str, str], dict[str, Tensor]]:
         try:

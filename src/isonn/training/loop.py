@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Protocol
 
@@ -33,19 +34,35 @@ class Inputs(Protocol):
     def __getitem__(self, rows: Tensor, /) -> Any: ...
 
 
+@dataclass(frozen=True)
+class Schedule:
+    """How long and in which steps to train.
+
+    Attributes:
+        epochs: largest number of passes over the examples.
+        learning_rate: learning rate of Adam.
+        batch_size: examples per step; None means all.
+        patience: stop after this many epochs without a lower loss, or "settled" (see `Settled`); None: all epochs.
+
+    Example:
+        >>> Schedule(epochs=100, learning_rate=1e-3, patience="settled").batch_size is None
+        True
+    """
+
+    epochs: int
+    learning_rate: float
+    batch_size: int | None = None
+    patience: int | str | None = None
+
+
 def train(
     model: torch.nn.Module,
     inputs: Inputs,
     targets: Tensor,
     loss: Callable[[Tensor, Tensor], Tensor],
-    *,
-    epochs: int,
-    learning_rate: float,
+    schedule: Schedule,
     generator: torch.Generator,
-    batch_size: int | None = None,
-    patience: int | str | None = None,
     checkpoint: Checkpoint | None = None,
-    resume: bool = False,
     report: Report = silent,
 ) -> History:
     """Train ``model`` in place with Adam.
@@ -53,48 +70,41 @@ def train(
     Args:
         model: maps ``inputs[rows]`` to outputs.
         loss: mean loss of outputs and targets.
+        schedule: epochs, learning rate, batches and when to stop.
         generator: random generator for shuffling the batches.
-        batch_size: examples per step; None means all.
-        patience: stop after this many epochs without a lower loss, or "settled" (see `Settled`); None: all epochs.
         checkpoint: where to save the run. Ctrl-C then finishes and saves the epoch first.
-        resume: continue from the checkpoint if its file exists.
         report: called after each epoch.
 
     Example:
         >>> model, x = torch.nn.Linear(1, 1), torch.linspace(-1, 1, 20)[:, None]
-        >>> history = train(
-        ...     model,
-        ...     x,
-        ...     3 * x,
-        ...     torch.nn.functional.mse_loss,
-        ...     epochs=50,
-        ...     learning_rate=0.1,
-        ...     generator=torch.Generator().manual_seed(0),
-        ... )
+        >>> schedule = Schedule(epochs=50, learning_rate=0.1)
+        >>> history = train(model, x, 3 * x, torch.nn.functional.mse_loss, schedule, torch.Generator())
         >>> history.loss[-1] < history.loss[0] / 10
         True
     """
     # fused: one pass over the weights instead of a dozen; a head on 90-node graphs has 24 million weights
-    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
-    stopping = stopping_rule(patience)
-    history = History()
-    if checkpoint is not None:
-        checkpoint.clean()
-    if resume and checkpoint is not None and checkpoint.path.exists():
-        history = checkpoint.load(model, optimizer, generator)
-        if len(history) > epochs:
-            raise ModelFileError(
-                f"checkpoint {checkpoint.path} has {len(history)} epochs, more than epochs={epochs}; "
-                f"use epochs >= {len(history)}, or remove it to start again"
-            )
+    optimizer = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate, fused=True)
+    stopping = stopping_rule(schedule.patience)
+    history = History() if checkpoint is None else checkpoint.load(model, optimizer, generator)
+    if checkpoint is not None and len(history) > schedule.epochs:
+        raise ModelFileError(
+            f"checkpoint {checkpoint.path} has {len(history)} epochs, more than epochs={schedule.epochs}; "
+            f"use epochs >= {len(history)}, or remove it to start again"
+        )
     stopped = stopping is not None and stopping.replay(history.loss)
     model.train()
     with deferred_interrupt() if checkpoint is not None else nullcontext(lambda: False) as interrupted:
-        while len(history) < epochs and not stopped:
-            start = time.perf_counter()
-            mean = _epoch(model, optimizer, inputs, targets, loss, batch_size, generator)
+        while len(history) < schedule.epochs and not stopped:
+            start, total = time.perf_counter(), 0.0
+            for batch, target in _batches(inputs, targets, schedule.batch_size, generator):
+                optimizer.zero_grad()
+                value = loss(model(batch), target)
+                value.backward()
+                optimizer.step()
+                total += value.item() * len(target)
+            mean = total / len(targets)  # of the losses before each step
             if not math.isfinite(mean):
-                raise TrainingError(_diverged(f"the loss became {mean}", len(history) + 1, learning_rate))
+                raise _diverged(f"the loss became {mean}", len(history) + 1, schedule)
             history.add(mean, time.perf_counter() - start)
             report(len(history), f"loss {mean:.4f}")
             stopped = stopping is not None and stopping.update(mean)
@@ -104,33 +114,16 @@ def train(
                 raise KeyboardInterrupt
     # also check the last step; a sum is finite only if every weight is, and takes one pass instead of six
     if not all(bool(parameter.detach().sum().isfinite()) for parameter in model.parameters()):
-        raise TrainingError(_diverged("the weights are not finite", len(history), learning_rate))
+        raise _diverged("the weights are not finite", len(history), schedule)
     model.eval()
     return history
 
 
-def _diverged(what: str, epoch: int, learning_rate: float) -> str:
-    return f"{what} in epoch {epoch}; use a learning_rate below {learning_rate}, or scale the weights of the graphs"
-
-
-def _epoch(
-    model: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-    inputs: Inputs,
-    targets: Tensor,
-    loss: Callable[[Tensor, Tensor], Tensor],
-    batch_size: int | None,
-    generator: torch.Generator,
-) -> float:
-    """Train for one pass over the data; return the mean of the losses before each step."""
-    total = 0.0
-    for batch, target in _batches(inputs, targets, batch_size, generator):
-        optimizer.zero_grad()
-        value = loss(model(batch), target)
-        value.backward()
-        optimizer.step()
-        total += value.item() * len(target)
-    return total / len(targets)
+def _diverged(what: str, epoch: int, schedule: Schedule) -> TrainingError:
+    rate = schedule.learning_rate
+    return TrainingError(
+        f"{what} in epoch {epoch}; use a learning_rate below {rate}, or scale the weights of the graphs"
+    )
 
 
 def _batches(

@@ -93,7 +93,7 @@ class Settled(Stopping):
 
 
 def stopping_rule(patience: int | str | None) -> Stopping | None:
-    """Return the rule that a ``patience`` argument selects, or None for training all epochs.
+    """Return the rule that a ``patience`` argument selects: a number of epochs, "settled", or None for no rule.
 
     Example:
         >>> stopping_rule("settled")
@@ -101,17 +101,9 @@ def stopping_rule(patience: int | str | None) -> Stopping | None:
     """
     if patience is None:
         return None
-    return Settled() if patience == SETTLED else EarlyStopping(int(patience))
-
-
-def check_patience(patience: int | str | None) -> None:
-    """Validate a ``patience`` argument: a number of epochs, "settled" or None.
-
-    Example:
-        >>> check_patience("settled")
-    """
-    if patience is None or patience == SETTLED:
-        return
+    if patience == SETTLED:
+        return Settled()
     if isinstance(patience, str):
         raise InputError(f"patience={patience!r} is unknown; use a number of epochs, {SETTLED!r} or None")
     check_count("patience", patience)
+    return EarlyStopping(int(patience))

@@ -28,7 +28,7 @@ def best_permutations(table: FloatArray, windows: Windows, rows: IntArray, count
     relabelled = torch.from_numpy(table)
     values = np.full((len(rows), count), -np.inf, dtype=table.dtype)
     which = np.full((len(rows), count), -1, dtype=np.int64)
-    size, found = max(FEWEST, PRODUCTS // len(table)), min(count, len(table))
+    size, filled = max(FEWEST, PRODUCTS // len(table)), min(count, len(table))
 
     def new_worker() -> Callable[[slice], None]:
         buffer = relabelled.new_empty(size * len(table))
@@ -36,8 +36,8 @@ def best_permutations(table: FloatArray, windows: Windows, rows: IntArray, count
         def work(block: slice) -> None:
             some = torch.from_numpy(windows.values(rows[block]))
             product = torch.mm(some, relabelled.t(), out=buffer[: len(some) * len(table)].view(len(some), len(table)))
-            best = product.topk(found, dim=1)
-            values[block, :found], which[block, :found] = best.values.numpy(), best.indices.numpy()
+            best = product.topk(filled, dim=1)
+            values[block, :filled], which[block, :filled] = best.values.numpy(), best.indices.numpy()
 
         return work
 

@@ -72,7 +72,7 @@ class Facts:
     def of(cls, adjacency: Tensor, k: int, cut: Callable[[Tensor, int], Tensor]) -> Facts:
         """Compute the facts of all windows, some graphs at a time."""
         n, m = len(adjacency), cut(adjacency[:1], k).numel() // (k * k)
-        known = np.empty((4, n * m), dtype=adjacency.numpy().dtype)
+        numbers = np.empty((4, n * m), dtype=adjacency.numpy().dtype)
         codes = np.empty(n * m, dtype=np.int64)
         graphs = max(1, BLOCK_NUMBERS // (m * k * k))
         for start in range(0, n, graphs):
@@ -81,9 +81,9 @@ class Facts:
             values = windows.flatten(1).numpy().astype(np.float64)
             means = means_of(values)
             half_squares = np.einsum("we,we->w", values, values) / 2
-            known[:, block] = *means, half_squares, np.linalg.norm(centre(values, means), axis=1)
+            numbers[:, block] = *means, half_squares, np.linalg.norm(centre(values, means), axis=1)
             codes[block] = twin_codes(windows)
-        return cls(known[:3], known[3], twins_of(codes, k))
+        return cls(numbers[:3], numbers[3], twins_of(codes, k))
 
     def __getitem__(self, rows: IntArray) -> Facts:
         twins = Twins(self.twins.pattern[rows], self.twins.permutations)

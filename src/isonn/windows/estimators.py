@@ -24,7 +24,7 @@ from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
-from isonn.matching import matcher_named
+from isonn.packing import Floats
 from isonn.params import (
     check_class_weight,
     check_count,
@@ -34,19 +34,15 @@ from isonn.params import (
     check_widths,
 )
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
-from isonn.targets import Classes, Numbers, Target, as_y
+from isonn.targets import Classes, Numbers, as_y
 from isonn.torch_estimator import TorchEstimator
 from isonn.training import Checkpoint, History
-from isonn.windows.bank import WindowBank, all_windows, bank_windows
-from isonn.windows.cut import is_symmetric
+from isonn.windows.bank import WindowBank
 from isonn.windows.explain import WindowMatches
-from isonn.windows.incremental import CertifiedWindows
+from isonn.windows.inputs import training_inputs, window_inputs
 from isonn.windows.layer import IsoLayer, check_layer, check_sizes
-from isonn.windows.match import worth_compiling
 from isonn.windows.network import IsoNN, map_shape
-
-#: From this k on, certificates cost less than trying the k! permutations at every step.
-MIN_CERTIFIED_K = 5
+from isonn.windows.weights import WeightedLoss, weighted_numbers
 
 
 @dataclass(eq=False, repr=False)
@@ -64,8 +60,6 @@ class _IsoNN(TransformerMixin, TorchEstimator):
     device: str = "cpu"
 
     _fixed_size = True
-    #: Weights of the training graphs while `fit` runs.
-    _row_weights: NDArray[np.float64] | None = field(default=None, init=False)
     model_: IsoNN = field(init=False)
 
     def fit(
@@ -90,66 +84,37 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         self._check_params()
         if not _usable(self.device):
             raise InputError(f"device={self.device!r} cannot be used here; use 'cpu'")
-        self._row_weights = None
+        weights = None
         if sample_weight is not None:
             X = as_graphset(X)
-            weights = check_sample_weight(sample_weight, len(X))
-            y, kept = X.y if y is None else y, np.flatnonzero(weights)
-            self._row_weights = weights[kept] / weights[kept].mean()
+            given = check_sample_weight(sample_weight, len(X))
+            y, kept = X.y if y is None else y, np.flatnonzero(given)
+            weights = given[kept] / given[kept].mean()
             X, y = X[kept].with_y(None), None if y is None else as_y(y, len(X))[kept]
-        try:
-            graphs, targets = self._start(X, y)
-            self.seed_ = resolve_seed(self.random_state)
-            saved = None if checkpoint is None else Checkpoint(Path(checkpoint), self._identity(graphs.digest, targets))
-            with torch_threads(self.n_jobs):
-                inputs = self._prepare(graphs)
-                # The weights have their own random stream, so that they do not depend on the shuffling of batches.
-                model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
-                wanted = targets if self._row_weights is None else np.column_stack([targets, self._row_weights])
-                self.history_ = self._train(
-                    model,
-                    inputs,
-                    torch.from_numpy(wanted).to(self.device),
-                    self._loss(targets),
-                    checkpoint=saved,
-                    resume=resume,
-                )
-        finally:
-            self._row_weights = None
+        graphs, targets = self._start(X, y)
+        if weights is not None and isinstance(self.target_, Numbers):
+            self.target_, targets = weighted_numbers(self.target_, targets, weights)
+        self.seed_ = resolve_seed(self.random_state)
+        saved = None
+        if checkpoint is not None:
+            saved = Checkpoint(Path(checkpoint), _identity(self, graphs.digest, targets, weights), resume)
+        wanted = targets if weights is None else np.column_stack([targets, weights])
+        with torch_threads(self.n_jobs):
+            maps, side = map_shape(self.size_, self._layers)  # names the layer if graphs are too small
+            at_once = min(len(graphs), self.batch_size or len(graphs))
+            check_memory("maps", (at_once, maps, side, side), "use fewer templates, a smaller size or batches")
+            inputs = training_inputs(self._inputs(graphs), *self._layers[0], self.matching, self.symmetric)
+            # The weights have their own random stream, so that they do not depend on the shuffling of batches.
+            model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
+            on_device = torch.from_numpy(wanted).to(self.device)
+            self.history_ = self._train(model, inputs, on_device, self._loss(targets, weights), checkpoint=saved)
         self.model_ = model
         self._fitted = True
         return self
 
-    def _start(self, X: Any, y: Any) -> tuple[GraphSet, NDArray[Any]]:
-        graphs, targets = super()._start(X, y)
-        if self._row_weights is not None and isinstance(self.target_, Numbers):
-            targets = self._standardised(targets, self.target_, self._row_weights[:, None])
-        return graphs, targets
-
-    def _standardised(
-        self, targets: NDArray[Any], target: Numbers, weights: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Weight the means and deviations of the target's columns; return the targets in the new units."""
-        of = np.where(np.isfinite(targets), weights, 0.0)
-        of /= of.sum(axis=0)
-        mean = (of * np.nan_to_num(targets)).sum(axis=0)
-        scale = np.sqrt((of * np.nan_to_num(targets - mean) ** 2).sum(axis=0))
-        scale = np.where(scale > 0, scale, 1.0)
-        self.target_ = Numbers(target.mean + target.scale * mean, target.scale * scale, target.single)
-        return np.asarray((targets - mean) / scale)
-
-    def _loss(self, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
-        """Return the mean loss of outputs and targets."""
-        return self.target_.loss() if self._row_weights is None else _WeightedLoss(self.target_)
-
-    def _identity(self, digest: str, targets: NDArray[Any]) -> str:
-        """Return a hash that identifies the run of a checkpoint; ``digest`` is that of the graphs."""
-        # A longer run may continue a shorter one; display and device do not affect the result.
-        free = ("epochs", "verbose", "device", "random_state")
-        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in free}
-        data = digest if self._row_weights is None else digest + str(self._row_weights.tolist())
-        identity = [type(self).__name__, settings, self.seed_, data, targets.tolist()]
-        return hashlib.sha256(json.dumps(identity, default=str).encode()).hexdigest()
+    def _loss(self, targets: NDArray[Any], weights: Floats | None) -> Callable[[Tensor, Tensor], Tensor]:
+        """Return the mean loss of outputs and targets; the last column of the latter is the weights, if any."""
+        return self.target_.loss() if weights is None else WeightedLoss(self.target_)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the maps of the last layer, one row per graph, with one feature per map and window."""
@@ -254,24 +219,9 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         outputs = self.target_.outputs
         return IsoNN(self.size_, outputs, self._layers, self.matching, self.normalize, hidden, generator, symmetric)
 
-    def _prepare(self, graphs: GraphSet) -> Tensor | WindowBank | CertifiedWindows:
-        maps, side = map_shape(self.size_, self._layers)  # raises an error that names the layer if graphs are too small
-        at_once = min(len(graphs), self.batch_size or len(graphs))
-        check_memory("maps", (at_once, maps, side, side), "use fewer templates, a smaller size or batches")
-        inputs, (c, k) = self._inputs(graphs), self._layers[0]
-        if not matcher_named(self.matching).exact or k < MIN_CERTIFIED_K:
-            return inputs
-        if not isinstance(inputs, Tensor) or not worth_compiling(inputs, k, c):
-            return inputs  # a bank is small, and other devices try all permutations fast
-        return CertifiedWindows(inputs, k, half=self.symmetric and is_symmetric(inputs))
-
     def _inputs(self, graphs: GraphSet) -> Tensor | WindowBank:
         adjacency = torch.from_numpy(graphs.dense(self.size_))
-        k, matcher = self._layers[0][1], matcher_named(self.matching)
-        bank = bank_windows(adjacency, k, relabelled=not matcher.depends_on_order) if matcher.merges else None
-        if matcher.prepares:
-            bank = (all_windows(adjacency, k) if bank is None else bank).prepared_for(matcher)
-        return (adjacency if bank is None else bank).to(self.device)
+        return window_inputs(adjacency, self._layers[0][1], self.matching).to(self.device)
 
     def _cells_per_graph(self) -> int:
         k = self._layers[0][1]
@@ -323,17 +273,17 @@ class IsoNNClassifier(_IsoNN, GraphClassifier):
         super()._check_params()
         check_class_weight(self.class_weight)
 
-    def _loss(self, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
+    def _loss(self, targets: NDArray[Any], weights: Floats | None) -> Callable[[Tensor, Tensor], Tensor]:
         if self.class_weight is None:
-            return super()._loss(targets)
+            return super()._loss(targets, weights)
         if not isinstance(self.target_, Classes):
             raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
-        weights = self.target_.class_weights(self.class_weight, targets)
-        if self._row_weights is not None:
-            if self.class_weight == "balanced":  # up to a factor, and the loss is a weighted mean
-                weights = 1 / np.bincount(targets, self._row_weights)
-            return _WeightedLoss(self.target_, torch.from_numpy(weights).to(self.device))
-        return nn.CrossEntropyLoss(weight=torch.from_numpy(weights.astype(np.float32)).to(self.device))
+        of_class = self.target_.class_weights(self.class_weight, targets)
+        if weights is None:
+            return nn.CrossEntropyLoss(weight=torch.from_numpy(of_class.astype(np.float32)).to(self.device))
+        if self.class_weight == "balanced":  # up to a factor, and the loss is a weighted mean
+            of_class = 1 / np.bincount(targets, weights)
+        return WeightedLoss(self.target_, torch.from_numpy(of_class).to(self.device))
 
 
 class IsoNNRegressor(_IsoNN, GraphRegressor):
@@ -356,32 +306,14 @@ class IsoNNRegressor(_IsoNN, GraphRegressor):
     """
 
 
-class _WeightedLoss:
-    """The weighted mean of the target's loss; the last column of the targets holds the weights of graphs.
-
-    Args:
-        classes: further weights, of classes.
-    """
-
-    def __init__(self, target: Target, classes: Tensor | None = None) -> None:
-        self._target, self._classes = target, classes
-
-    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Return the loss of outputs, ``(g, outputs)``, and targets, ``(g, columns + 1)``."""
-        wanted, weights = targets[:, :-1], targets[:, -1:]
-        if self._target.exclusive:
-            number = wanted[:, 0].long()
-            each = nn.functional.cross_entropy(outputs, number, reduction="none")[:, None]
-            weights = weights if self._classes is None else weights * self._classes[number, None]
-        else:
-            known = ~wanted.isnan()
-            wanted, weights = torch.where(known, wanted, 0.0).to(outputs.dtype), weights * known
-            if self._target.numeric:
-                each = (outputs - wanted) ** 2
-            else:
-                each = nn.functional.binary_cross_entropy_with_logits(outputs, wanted, reduction="none")
-        weights = weights.to(outputs.dtype)
-        return (weights * each).sum() / weights.sum().clamp(min=torch.finfo(outputs.dtype).tiny)
+def _identity(model: _IsoNN, digest: str, targets: NDArray[Any], weights: Floats | None) -> str:
+    """Return a hash that identifies the run of a checkpoint; ``digest`` is that of the graphs."""
+    # A longer run may continue a shorter one; display and device do not affect the result.
+    free = ("epochs", "verbose", "device", "random_state")
+    settings = {name: value for name, value in model.get_params(deep=False).items() if name not in free}
+    data = digest if weights is None else digest + str(weights.tolist())
+    identity = [type(model).__name__, settings, model.seed_, data, targets.tolist()]
+    return hashlib.sha256(json.dumps(identity, default=str).encode()).hexdigest()
 
 
 def _check_pairs(layers: Any) -> None:

@@ -75,10 +75,10 @@ class CertifiedWindows:
         return len(self.adjacency) if self._graphs is None else len(self._graphs)
 
     def __getitem__(self, rows: Tensor) -> CertifiedWindows:
-        part = object.__new__(CertifiedWindows)
-        part.__dict__.update(self.__dict__)
-        part._graphs = rows if self._graphs is None else self._graphs[rows]
-        return part
+        selection = object.__new__(CertifiedWindows)
+        selection.__dict__.update(self.__dict__)
+        selection._graphs = rows if self._graphs is None else self._graphs[rows]
+        return selection
 
     def distance(self, templates: Tensor) -> Tensor:
         """Return `exact_distance` of templates ``(c, k, k)`` and windows, ``(w, c)``; gradients reach the templates."""
@@ -147,17 +147,17 @@ class _Step:
 
     def match(self, distance: FloatArray) -> None:
         """Write the squared distance to each window, ``(w,)``; the certificates then hold at this step."""
-        known = self.certificates
+        certificates = self.certificates
         fresh = len(self.log.snapshots) == 0  # nothing is known yet
         doubtful = np.arange(len(distance)) if fresh else self._of_winners(distance)
         if not len(doubtful):
             return
         now = len(self.log.snapshots)
         self.log.snapshots.append(self.template)
-        matched = known.outside[doubtful] < np.inf
+        matched = certificates.outside[doubtful] < np.inf
         left = np.concatenate([doubtful[~matched], self._compare_list(doubtful[matched], distance, now)])
         self._match_in_full(left, now)
-        distance[left] = self._distance(known.best[0, left], left)
+        distance[left] = self._distance(certificates.best[0, left], left)
 
     def _of_winners(self, distance: FloatArray) -> IntArray:
         """Write the distance under the last winner; return the windows where another permutation may be better."""
@@ -165,9 +165,16 @@ class _Step:
 
         self.windows.measure(self.table, self.certificates.best[0], distance)
         least, coefficients = self.start[0] - self.error[0], tuple((self.start[1] - self.error[1]).tolist())
-        known, room = self.certificates, np.empty_like(distance)
+        certificates, room = self.certificates, np.empty_like(distance)
         kernels.certain_below(
-            coefficients, least, self.facts.columns, self.facts.lengths, self.drift, known.paired, known.runner_up, room
+            coefficients,
+            least,
+            self.facts.columns,
+            self.facts.lengths,
+            self.drift,
+            certificates.paired,
+            certificates.runner_up,
+            room,
         )
         return np.flatnonzero(~(room > distance))
 
@@ -186,18 +193,18 @@ class _Step:
 
     def _compare_list(self, rows: IntArray, distance: FloatArray, now: int) -> IntArray:
         """Choose the best of the list; return the rows where a permutation outside it could be better."""
-        known = self.certificates
-        best = np.take(known.best, rows, axis=1)
+        certificates = self.certificates
+        best = np.take(certificates.best, rows, axis=1)
         far = self._distance(best, rows)
         far[best < 0] = np.inf
         start, error = self._score(rows)
         score = start - far / 2
         # the largest score that a permutation outside the list can have now
-        bound = known.outside[rows] + self.drift[known.matched[rows]] * self.facts.lengths[rows]
+        bound = certificates.outside[rows] + self.drift[certificates.matched[rows]] * self.facts.lengths[rows]
         sure = score.max(0) - error > bound
         some, best = rows[sure], best[:, sure]
         self._choose(some, best, score[:, sure], error[sure], bound[sure], now)
-        distance[some] = self._distance(known.best[0, some], some)
+        distance[some] = self._distance(certificates.best[0, some], some)
         left: IntArray = rows[~sure]
         return left
 
@@ -210,7 +217,7 @@ class _Step:
             error: bound on the rounding error of the scores.
             others: bound on the scores of permutations outside the list.
         """
-        known = self.certificates
+        certificates = self.certificates
         close = score >= score.max(0) - 2 * error
         place = close.argmax(0)
         tied = np.flatnonzero(close.sum(0) > 1)
@@ -219,8 +226,8 @@ class _Step:
             winner = settle(self.table, self.windows.values(rows[tied]), candidates.T)
             place[tied] = (candidates == winner).argmax(0)
         _bring_first(place, best, score)
-        known.best[:, rows] = best
-        known.runner_up[rows], known.paired[rows] = np.maximum(score[1:].max(0) + error, others), now
+        certificates.best[:, rows] = best
+        certificates.runner_up[rows], certificates.paired[rows] = np.maximum(score[1:].max(0) + error, others), now
 
     def _match_in_full(self, rows: IntArray, now: int) -> None:
         """Try all permutations and write new certificates."""

@@ -1,4 +1,4 @@
-"""The paper's torch modules: the graph isomorphic layer, stacks of it, and IsoNN."""
+"""The graph isomorphic layer of the paper as a torch module."""
 
 from __future__ import annotations
 

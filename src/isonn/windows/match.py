@@ -190,8 +190,10 @@ class Windows:
         parts = np.zeros((len(templates), -(-len(self) // BLOCK_WINDOWS), self.k**2))
 
         def work(block: slice) -> None:
-            for i, part in enumerate(parts[:, block.start // BLOCK_WINDOWS]):
-                kernels.add_to_template(*self._cells, cells, winners[i], factors[i], part, block.start, block.stop)
+            for i, sums_of_block in enumerate(parts[:, block.start // BLOCK_WINDOWS]):
+                kernels.add_to_template(
+                    *self._cells, cells, winners[i], factors[i], sums_of_block, block.start, block.stop
+                )
 
         for_each_block(lambda: work, len(self), BLOCK_WINDOWS)
         sums = torch.from_numpy(parts.sum(1)).view(templates.shape)
