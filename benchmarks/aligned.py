@@ -30,7 +30,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import isonn
-from isonn.aligned.layout import Layout, Scaling
+from isonn.aligned.encoder import Scaling
+from isonn.aligned.layout import Layout
 from isonn.aligned.select import PartialT
 from isonn.baselines import LinearEdgesClassifier, MajorityClassifier
 from isonn.connectomes import Connectivity, planted_connectomes, planted_series
@@ -53,7 +54,7 @@ class OnConnections(BaseEstimator):
         self.model, self.select = model, select
 
     def fit(self, graphs: isonn.GraphSet) -> OnConnections:
-        self.layout = Layout.learn(graphs, "auto", "auto", diagonal=False)
+        self.layout = Layout.learn(graphs, "auto")
         values, known = self.layout.table(graphs)
         self.scaling = Scaling.learn(values, known)
         cells = self.scaling.standardised(values, known)

@@ -1,16 +1,14 @@
-"""Networks that do not learn HIV-DTI: `python benchmarks/scaling.py METHOD[,METHOD] [SEEDS]`, a table for docs/results.
+"""What was tried for networks that do not learn: `python benchmarks/scaling.py HIV-DTI cnn,sdbn [SEEDS]`, a table.
 
-`python benchmarks/scaling.py rates METHOD[,METHOD] [SEEDS]` tries other learning rates instead of other scalings.
-
-The set is divided by its largest weight on load. That weight lies on the diagonal (fibres within a region) and is ten
-times the strongest connection, so that the median connection is 8e-5 and networks hardly see it. Here the diagonal is
-left out, and counts are divided by the strongest connection or replaced by their logarithms.
+Every trial changes one thing of the paper's table: the learning rate, or the scale of the weights. HIV-DTI is divided
+by its largest weight on load. That weight lies on the diagonal (fibres within a region) and is ten times the strongest
+connection, so that the median connection is 8e-5 and networks hardly see it.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -20,24 +18,29 @@ from isonn.experiments.jobs import plan, run_job
 from isonn.experiments.spec import load_spec
 
 
-def scalings() -> dict[str, isonn.GraphSet]:
-    """Return the set as it is loaded, without its diagonal, and with logarithms."""
-    graphs = isonn.load("HIV-DTI")
-    raw = np.array(graphs.dense(90), dtype=np.float64) * 1e6  # counts up to a factor per graph
-    raw[:, np.arange(90), np.arange(90)] = 0
-    found = {"as loaded": graphs}
-    for name, matrices in (("without the diagonal", raw), ("logarithms, without the diagonal", np.log1p(raw))):
-        matrices = matrices / matrices.max(axis=(1, 2), keepdims=True)
-        found[name] = replace(isonn.as_graphset(matrices.astype(np.float32), graphs.y), name="HIV-DTI")
-    return found
+def trials(name: str) -> dict[str, tuple[isonn.GraphSet, dict[str, float]]]:
+    """Return the graphs and the changed settings of each trial."""
+    graphs = isonn.load(name)
+    size = int(graphs.sizes.max())
+    weights = np.array(graphs.dense(size), dtype=np.float64)
+    links = weights * (1 - np.eye(size))
+    scaled = {"unit variance": weights / weights.std()}
+    if name == "HIV-DTI":
+        counts = links * 1e6  # up to a factor per graph
+        for label, values in {"without": counts, "logarithms, without": np.log1p(counts)}.items():
+            scaled[f"{label} the diagonal"] = values / values.max(axis=(1, 2), keepdims=True)
+    return {
+        "as in the table": (graphs, {}),
+        **{f"learning rate {rate:g}": (graphs, {"learning_rate": rate}) for rate in (1e-4, 1e-2)},
+        **{label: (_with_weights(graphs, matrices), {}) for label, matrices in scaled.items()},
+    }
 
 
-def rates() -> dict[str, float]:
-    """Return learning rates by name."""
-    return {f"learning rate {rate:g}": rate for rate in (1e-4, 1e-3, 1e-2)}
+def _with_weights(graphs: isonn.GraphSet, matrices: np.ndarray) -> isonn.GraphSet:
+    return replace(isonn.as_graphset(matrices.astype(np.float32), graphs.y), name=graphs.name)
 
 
-def row(method: str, name: str, graphs: isonn.GraphSet, settings: dict, seeds: int) -> str:
+def row(method: str, trial: str, graphs: isonn.GraphSet, settings: dict, seeds: int) -> str:
     """Run the paper's protocol; return a row of the table."""
     results = [run_job(job, graphs) for job in plan(graphs, [method], {method: settings}, "paper", seeds)]
     accuracy = [100 * r["metrics"]["accuracy"] for r in results]
@@ -48,23 +51,24 @@ def row(method: str, name: str, graphs: isonn.GraphSet, settings: dict, seeds: i
     epochs = f"{statistics.median(map(len, losses)):.0f}" if losses else "-"
     spread = f" ± {statistics.stdev(by_seed):.1f}" if seeds > 1 else ""
     mean = f"{statistics.fmean(by_seed):.1f}{spread}"
-    return f"| {method} | {name} | {mean} | {one} of {len(results)} | {loss} | {epochs} |"
+    return f"| {method} | {trial} | {mean} | {one} of {len(results)} | {loss} | {epochs} |"
 
 
 def main() -> None:
-    """Print a row per method and scaling, or per method and learning rate."""
-    of_rates, *arguments = sys.argv[1] == "rates", *sys.argv[1 + (sys.argv[1] == "rates") :]
-    seeds = int(arguments[1]) if len(arguments) > 1 else 3
-    spec, sets = load_spec("table"), scalings()
+    """Print a row per method and trial."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("dataset", help="HIV-DTI, HIV-fMRI or another set of the table")
+    parser.add_argument("methods", help="names of methods, with commas")
+    parser.add_argument("seeds", nargs="?", type=int, default=1)
+    parser.add_argument("trials", nargs="?", default="", help="only trials whose name contains this text")
+    asked = parser.parse_args()
+    spec = load_spec("table")
     print("| method | tried | accuracy | one class | loss | epochs |\n|---|---|---:|---:|---:|---:|")
-    for method in arguments[0].split(","):
-        settings = spec.settings_for("HIV-DTI", method)
-        if of_rates:
-            for name, rate in rates().items():
-                print(row(method, name, sets["as loaded"], {**settings, "learning_rate": rate}, seeds), flush=True)
-        else:
-            for name, graphs in sets.items():
-                print(row(method, name, graphs, settings, seeds), flush=True)
+    for method in asked.methods.split(","):
+        for trial, (graphs, changes) in trials(asked.dataset).items():
+            if asked.trials in trial:
+                settings = {**spec.settings_for(asked.dataset, method), **changes}
+                print(row(method, trial, graphs, settings, asked.seeds), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,36 @@
-"""A small dataset of every format, for the contract of readers and for the campaigns."""
+"""A small dataset of every format, for the contract of readers and for the campaigns; equality of sets."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from tu_folder import write
 
 import isonn
+from isonn.graphs import GraphSet
+
+FIELDS = tuple(field.name for field in fields(GraphSet))
+
+
+def assert_equal_sets(first: GraphSet, second: GraphSet, names: Iterable[str] = FIELDS) -> None:
+    """Two sets are equal in these fields, types included."""
+    for name in names:
+        value, expected = getattr(first, name), getattr(second, name)
+        assert type(value) is type(expected), name
+        if name == "table":
+            assert list(value) == list(expected)
+            for column in value:
+                assert_array_equal(value[column], expected[column], strict=True, err_msg=column)
+        elif isinstance(expected, np.ndarray):
+            assert_array_equal(value, expected, strict=True, err_msg=name)
+        else:
+            assert value == expected, name
+
 
 MATRIX = "0,1,0\n1,0,1\n0,1,0\n"
 

@@ -60,7 +60,7 @@ def test_hashes_of_graphs(mutag):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_codes_of_subgraphs(mutag, n_jobs):
     model = isonn.SubgraphClassifier(max_nodes=3, n_jobs=n_jobs, random_state=0).fit(mutag)
-    counts = model.count(mutag[:50]).tocsr()
+    counts = model.vectorizer_.transform(mutag[:50]).tocsr()
     counts.sort_indices()
     same(
         "codes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pkgutil
 import re
 import runpy
 import shutil
@@ -33,6 +34,14 @@ def test_every_block_of_code_runs_or_says_why_not(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_names_no_command_or_option_that_does_not_exist(page):
     assert RUNNER["unknown_option"]((ROOT / page).read_text(encoding="utf-8")) is None
+
+
+def test_every_name_of_the_reference_exists():
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/reference/*.md")))
+    names = re.findall(r"^::: (\S+)$", text, re.MULTILINE)
+    assert len(names) > 50
+    for name in names:
+        pkgutil.resolve_name(name)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_a_training_graph_is_its_own_nearest_neighbour_with_its_true_class(fitte
 
 
 def test_shared_pieces_are_in_both_graphs(fitted, graphs):
-    counts, texts = fitted.count(graphs).toarray(), [template.text() for template in fitted.templates_]
+    counts, texts = fitted.vectorizer_.transform(graphs).toarray(), [template.text() for template in fitted.templates_]
     for i, neighbours in enumerate(fitted.domain(graphs[150:160]).neighbours, 150):
         for entry in neighbours:
             assert entry.shared
@@ -136,7 +136,7 @@ def test_graphs_of_the_same_group_are_no_neighbours_in_calibration():
     references, learned = learn_references(inputs, np.ones((40, 1)), np.ones(12), distinct)
     nearest = learned.near.reference[:, 0]
     assert (distinct.groups[learned.graphs] != distinct.groups[learned.members][nearest]).all()
-    new = references.nearest(references.sketch(csr_array(features)))
+    new = references.nearest(sketch(csr_array(features), references.weights))
     assert (new.similarity[:, 0] > 0.99).all()  # a new graph finds both twins
 
 
@@ -258,6 +258,6 @@ def test_pages_show_interval_domain_and_neighbours(fitted, graphs, tmp_path):
     page = (tmp_path / "page.html").read_text()
     domain = fitted.domain(graphs[155:156])
     assert "How far can this be trusted?" in page
-    assert f"Distance {domain.distance[0]:.2f}." in page
+    assert domain[0].text.rstrip(".") in page
     assert all(f"{case.similarity:.2f}" in page for case in domain.neighbours[0])
     assert "Nearest known cases" in page

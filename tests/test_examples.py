@@ -37,8 +37,3 @@ def test_an_example_runs_and_prints_what_it_promises(name, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", [name])
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")
     assert re.search(promise, capsys.readouterr().out), name
-
-
-@pytest.mark.parametrize("name", sorted(PROMISES))
-def test_an_example_is_short(name):
-    assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 60

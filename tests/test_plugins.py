@@ -106,11 +106,6 @@ def test_an_installed_extension_reaches_new_processes_commands_and_saved_models(
     assert fitted.returncode == 0, fitted.stderr
     assert python(work, site, "-c", LOAD).stdout == fitted.stdout
     shown = python(work, site, "-m", "isonn", "evaluate", "some.stars", "--methods", "majority", "--protocol", "halves")
-    if "No such option" in shown.stderr:
-        shown = python(
-            work, site, "-m", "isonn", "reproduce", "table", "--datasets", "some.stars", "--methods", "majority",
-            "--protocol", "halves", "--seeds", "1", "--jobs", "1",
-        )  # fmt: skip
     assert "the first half is tested" in shown.stdout, shown.stderr
     away = python(work, None, "-c", 'import isonn; isonn.load_model("model")')
     assert "matching='in-order' is unknown" in away.stderr

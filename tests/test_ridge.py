@@ -28,16 +28,6 @@ def test_weights_are_those_of_scikit_learn(penalty, dtype, monkeypatch):
     np.testing.assert_allclose(intercept, exact.intercept_, atol=1e-4)
 
 
-def test_compiled_and_plain_products_agree(monkeypatch):
-    pytest.importorskip("numba")
-    generator = np.random.default_rng(1)
-    features = sparse(generator, 100, 20, density=0.3)
-    given = features, generator.random(100), generator.normal(size=20), generator.random(20)
-    compiled = ridge._normal_product(*given)
-    monkeypatch.setattr(ridge.importlib.util, "find_spec", lambda name: None)
-    np.testing.assert_allclose(compiled, ridge._normal_product(*given), rtol=1e-10)
-
-
 def test_stopping_early_changes_predictions_by_little():
     generator = np.random.default_rng(2)
     features = sparse(generator, 300, 500, density=0.05)

@@ -798,7 +798,7 @@ def mutated(tally: Tally) -> None:
     examples = len(tally.times(190))
     with room() as place:
         count = place / "count"
-        environment = {**os.environ, "FUZZ_EXAMPLES": str(examples), "FUZZ_COUNT": str(count)}
+        environment = {**os.environ, "FUZZ_EXAMPLES": str(examples), "FUZZ_COUNT": str(count), "COLUMNS": "400"}
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "tests/fuzz"]
         run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         tally.counts["cases"] = sum(map(int, count.read_text().split()))

@@ -98,8 +98,8 @@ def __getattr__(name: str) -> Any:
     with naming_the_extra(f"isonn.{name}"):
         if name not in _HOME:
             return importlib.import_module(f"isonn.{name}")
-        globals()[name] = found = getattr(importlib.import_module(_HOME[name]), name)
-    return found
+        globals()[name] = value = getattr(importlib.import_module(_HOME[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:

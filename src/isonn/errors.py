@@ -32,7 +32,7 @@ class IsoNNError(Exception):
     """Root of all exceptions of isonn; the message is one line."""
 
     def __init__(self, *args: object) -> None:
-        super().__init__(*(_one_line(part) if isinstance(part, str) else part for part in args))
+        super().__init__(*(_one_line(text) if isinstance(text, str) else text for text in args))
 
 
 def _one_line(text: str) -> str:
@@ -60,7 +60,7 @@ class IsoNNWarning(UserWarning):
     """Root of all warnings of isonn; the message is one line."""
 
     def __init__(self, *args: object) -> None:
-        super().__init__(*(_one_line(part) if isinstance(part, str) else part for part in args))
+        super().__init__(*(_one_line(text) if isinstance(text, str) else text for text in args))
 
 
 class TrainingError(IsoNNError):

@@ -120,7 +120,7 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
         self._require_fit()
         report_model(self, X, y, path, cross_fit)
 
-    def _html_repr(self) -> str:
+    def _repr_html_(self) -> str:
         """Return what a notebook shows: once fitted, the score, the size and the first reasons."""
         if not self.__sklearn_is_fitted__():
             return str(estimator_html_repr(self))
@@ -128,11 +128,8 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
 
         return model_html(self)
 
-    def _repr_html_(self) -> str:
-        return self._html_repr()
-
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._html_repr()}
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _check_params(self) -> None:
         """Validate parameters; called first by ``fit``."""
@@ -291,14 +288,17 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
     def _unsupported(self, graphs: GraphSet) -> str | None:
         if graphs.y is not None and graphs.y.ndim == 2 and not self._supports_multilabel:
-            return f"{type(self).__name__} takes one class per graph; fit one estimator per column of y"
+            return self._one_class_only()
         return super()._unsupported(graphs)
+
+    def _one_class_only(self) -> str:
+        return f"{type(self).__name__} takes one class per graph; fit one estimator per column of y"
 
     def _make_target(self, y: NDArray[Any]) -> Target:
         if y.ndim == 1:
             return Classes.fit(y)
         if not self._supports_multilabel:
-            raise InputError(f"{type(self).__name__} takes one class per graph; fit one estimator per column of y")
+            raise InputError(self._one_class_only())
         target = Labels.fit(y)
         values = target.encode(y)
         if not self._supports_gaps and np.isnan(values).any():

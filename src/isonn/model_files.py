@@ -195,14 +195,14 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         description = json.loads((path / JSON_NAME).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path / JSON_NAME} is damaged ({error}); save the model again") from error
-    found = description.get("format") if isinstance(description, dict) else description
-    if isinstance(found, str) and found in OLD_FORMATS:
+    written = description.get("format") if isinstance(description, dict) else description
+    if isinstance(written, str) and written in OLD_FORMATS:
         raise ModelFileError(
-            f"{path} was saved by isonn {OLD_FORMATS[found]}, whose models this version cannot read; fit it again"
+            f"{path} was saved by isonn {OLD_FORMATS[written]}, whose models this version cannot read; fit it again"
         )
-    if found != FORMAT:
+    if written != FORMAT:
         raise ModelFileError(
-            f"{path / JSON_NAME} has format {found!r} where {FORMAT!r} is needed; save the model again"
+            f"{path / JSON_NAME} has format {written!r} where {FORMAT!r} is needed; save the model again"
         )
     if digest_of(description) != description.get("digest"):
         raise ModelFileError(f"{path / JSON_NAME} was changed after it was saved; save the model again")

@@ -38,6 +38,13 @@ def to_numpy(value: Any) -> NDArray[Any]:
 _NUMPY_FLOATS = {"torch.float16", "torch.float32", "torch.float64"}
 
 
+def smallest_type(codes: NDArray[Any]) -> IntArray:
+    """Convert nonnegative integers to the smallest type that holds them."""
+    largest = int(codes.max(initial=0))
+    small = next((kind for kind in (np.uint8, np.uint16, np.uint32) if largest <= np.iinfo(kind).max), np.int64)
+    return codes.astype(small)
+
+
 def bits_of(codes: NDArray[Any]) -> int:
     """Return the number of bits of the largest code."""
     return max(1, int(codes.max(initial=0)).bit_length())

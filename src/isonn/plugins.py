@@ -12,13 +12,55 @@ work in new processes. A saved model holds names only: what it names must come f
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
 
 from isonn.errors import InputError
 
+T = TypeVar("T")
+
 #: The extension points that packages can add to; the group of a kind is ``isonn.KIND``.
 KINDS = ("matchers", "targets", "heads", "views", "readers", "drawers", "partitions", "editors", "protocols")
+
+
+class Registry(Generic[T]):
+    """What is registered for each kind of graph (``GraphSet.kind``): by a call, by an extra, or by another package.
+
+    Args:
+        kind: the extension point, one of `KINDS`.
+        base: the class whose instances may be registered.
+        later: modules of extras by kind of graph, which register something when they are first needed.
+
+    Example:
+        >>> numbers = Registry("drawers", int)
+        >>> numbers.register("answer", 42)
+        >>> numbers.find("answer"), numbers.find("question")
+        (42, None)
+    """
+
+    def __init__(self, kind: str, base: type[Any], later: Mapping[str, str] | None = None) -> None:
+        self.kind, self.base, self.later = kind, base, dict(later or {})
+        self.entries: dict[str, T] = {}
+
+    def register(self, name: str, entry: T) -> None:
+        """Use an entry for a kind of graph, instead of an earlier one."""
+        if not isinstance(entry, self.base):
+            raise InputError(f"{entry!r} is not a {self.base.__name__}; give an instance of a subclass")
+        self.entries[name] = entry
+
+    def find(self, name: str) -> T | None:
+        """Return the entry of a kind of graph; None if there is none, or if its extra is not installed."""
+        if name and name not in self.entries:
+            load_plugin(self.kind, name)
+        if name not in self.entries and name in self.later:
+            try:
+                importlib.import_module(self.later[name])
+            except ImportError:
+                return None
+        return self.entries.get(name)
 
 
 def load_plugin(kind: str, name: str) -> bool:

@@ -73,10 +73,6 @@ class References:
         total = np.where(known, self.errors, 0.0).sum(axis=1)
         return np.asarray(np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), 1.0), dtype=np.float64)
 
-    def sketch(self, features: csr_array) -> NDArray[np.float32]:
-        """Return the sketches of graphs, shape (g, WIDTH)."""
-        return sketch(features, self.weights)
-
     def nearest(
         self, points: NDArray[np.float32], group: IntArray | None = None, groups: IntArray | None = None
     ) -> Near:
@@ -89,7 +85,7 @@ class References:
         """
         k = min(NEAREST, len(self.points))
         stored, squares = self._stored
-        similarity, reference = np.zeros((len(points), k)), np.zeros((len(points), k), dtype=np.int64)
+        similarity, reference = np.full((len(points), k), -np.inf), np.zeros((len(points), k), dtype=np.int64)
         if group is None or groups is None:  # no graph is of the group of a reference
             group, groups = np.zeros(len(points), dtype=np.int64), np.ones(len(stored), dtype=np.int64)
         for start in range(0, len(points), CHUNK):
@@ -167,11 +163,10 @@ def keep_nearest(products, lengths, squares, group, groups, similarity, referenc
         products: of graphs and references, shape (g, m).
         lengths, squares: squared lengths of graphs, shape (g,), and of references, shape (m,).
         group, groups: of graphs and of references; those of the same group have similarity 0.
-        similarity, reference: the result, shape (g, k).
+        similarity, reference: the result, shape (g, k); similarities start as minus infinity.
     """
     k = similarity.shape[1]
     for i in range(products.shape[0]):
-        similarity[i, :] = -np.inf
         for j in range(products.shape[1]):
             product = products[i, j]
             alike = product / max(lengths[i] + squares[j] - product, np.float32(1e-12))

@@ -15,7 +15,6 @@ cache.
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -134,9 +133,6 @@ def _add_rows(features: csr_array, factors: Floats) -> Floats:
 
 def _normal_product(features: csr_array, weights: Floats, v: Floats, mean: Floats) -> Floats:
     """Multiply the weighted, centred product of the features by a vector."""
-    if importlib.util.find_spec("numba") is None:
-        own = weights * (features @ v - mean @ v)
-        return np.asarray(features.T @ own - mean * own.sum())
     add_block, shift = _block_kernel(), float(mean @ v)
 
     def work(bounds: tuple[int, int]) -> tuple[Floats, float]:

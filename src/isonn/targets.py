@@ -292,13 +292,10 @@ class Labels(Target):
     def fit(cls, y: NDArray[Any]) -> Labels:
         """Check ``y``, with one label per column."""
         values = _floats(y)
-        known = np.isfinite(values)
-        wrong = (known & ~np.isin(values, (0, 1))) | np.isinf(values)
+        wrong = ~np.isin(values, (0, 1)) & ~np.isnan(values)
         if wrong.any():
             raise InputError(f"y is a matrix holding {y[wrong].tolist()[0]!r}; an indicator matrix holds 0 and 1 only")
-        empty = ~known.any(axis=0)
-        if empty.any():
-            raise InputError(f"column {int(empty.argmax())} of y has no measured value; drop the column")
+        _check_measured(values)
         return cls(y.shape[1])
 
     def encode(self, y: NDArray[Any]) -> NDArray[np.float32]:
@@ -326,9 +323,9 @@ class Labels(Target):
         from sklearn.metrics import f1_score
 
         values = _floats(y)
-        known = np.isfinite(values)
-        right = ((values == predicted) | ~known).all(axis=1)
-        f1 = f1_score(values[known] == 1, predicted[known] == 1, zero_division=0)
+        present = np.isfinite(values)
+        right = ((values == predicted) | ~present).all(axis=1)
+        f1 = f1_score(values[present] == 1, predicted[present] == 1, zero_division=0)
         return {"accuracy": float(right.mean()), "f1": float(f1)}
 
 
@@ -366,9 +363,7 @@ class Numbers(Target):
         values = _floats(y).reshape(len(y), -1)
         if np.isinf(values).any():
             raise InputError("y holds infinity; replace it by a number, or by NaN where nothing was measured")
-        known = np.isfinite(values)
-        if not known.any(axis=0).all():
-            raise InputError(f"column {int((~known.any(axis=0)).argmax())} of y has no measured value; drop the column")
+        _check_measured(values)
         if logs is not None:
             values = _logarithms(values, logs)
         scale = np.nanstd(values, axis=0)
@@ -428,6 +423,13 @@ class Numbers(Target):
         return cls(mean, scale, stored["single"], logs)
 
 
+def _check_measured(values: Floats) -> None:
+    """Raise `InputError` if a column has no value."""
+    empty = np.isnan(values).all(axis=0)
+    if empty.any():
+        raise InputError(f"column {int(empty.argmax())} of y has no measured value; drop the column")
+
+
 def _logarithms(values: Floats, logs: NDArray[np.bool_]) -> Floats:
     """Return columns of positive numbers as logarithms; other values of such columns become NaN."""
     return np.where(logs, np.log10(np.where(logs & (values > 0), values, np.nan)), values)
@@ -450,8 +452,8 @@ def are_numbers(y: NDArray[Any]) -> bool:
     """
     if y.dtype.kind != "f":
         return False
-    known = y[np.isfinite(y)]
-    return bool((known % 1 != 0).any()) or len(np.unique(known)) > MOST_CLASSES
+    present = y[np.isfinite(y)]
+    return bool((present % 1 != 0).any()) or len(np.unique(present)) > MOST_CLASSES
 
 
 def as_y(y: ArrayLike, g: int) -> NDArray[Any]:
@@ -483,18 +485,18 @@ def _with_gaps(values: NDArray[Any]) -> NDArray[Any]:
     """Convert numbers mixed with None to floats with NaN; keep strings as objects."""
     flat = values.reshape(-1).tolist()
     missing = [i for i, value in enumerate(flat) if value is None or value != value]
-    known = [value for value in flat if value is not None and value == value]
-    if known and all(isinstance(value, str) for value in known):
+    present = [value for value in flat if value is not None and value == value]
+    if present and all(isinstance(value, str) for value in present):
         if missing:
             at = missing[0] // (values.shape[1] if values.ndim == 2 else 1)
             raise InputError(f"y[{at}] is {flat[missing[0]]}; give every graph a class, or drop it")
         return values
     numbers = (bool, int, float, np.number, np.bool_)
-    if odd := [value for value in known if not isinstance(value, (*numbers, str))]:
+    if odd := [value for value in present if not isinstance(value, (*numbers, str))]:
         raise InputError(f"y holds {odd[0]!r:.60} of type {type(odd[0]).__name__}; use numbers or strings")
-    if not all(isinstance(value, numbers) for value in known):
+    if not all(isinstance(value, numbers) for value in present):
         return values
-    if too_large := [value for value in known if abs(value) >= 2**63]:
+    if too_large := [value for value in present if abs(value) >= 2**63]:
         raise InputError(f"y holds {too_large[0]!r:.60}, which is beyond 64 bits; use smaller numbers or strings")
     whole = [np.nan if value is None else value for value in flat]
     return np.array(whole, dtype=np.float64 if missing else None).reshape(values.shape)
@@ -536,10 +538,10 @@ def _masked_loss(name: str) -> nn.Module:
 
     class MaskedLoss(nn.Module):
         def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
-            known = ~targets.isnan()
-            if not known.any():  # a batch without known targets has zero loss; the mean would be NaN
+            present = ~targets.isnan()
+            if not present.any():  # a batch without known targets has zero loss; the mean would be NaN
                 return outputs.sum() * 0
-            loss: Tensor = getattr(torch.nn.functional, name)(outputs[known], targets[known].to(outputs.dtype))
+            loss: Tensor = getattr(torch.nn.functional, name)(outputs[present], targets[present].to(outputs.dtype))
             return loss
 
     return MaskedLoss()

@@ -24,14 +24,14 @@ def assert_relabelling_invariant(
         >>> clf = isonn.baselines.GraphSizeClassifier().fit(graphs, graphs.y)
         >>> isonn.testing.assert_relabelling_invariant(clf, graphs)
     """
-    found = relabelling(clf, X, repeats=repeats, random_state=random_state)
-    if found.flip_rate > 0:
-        worst = int(found.by_graph.argmax())
+    effect = relabelling(clf, X, repeats=repeats, random_state=random_state)
+    if effect.flip_rate > 0:
+        worst = int(effect.by_graph.argmax())
         raise AssertionError(
-            f"{found.flip_rate:.1%} of predictions changed when nodes were relabelled; graph {worst} changed in "
-            f"{found.by_graph[worst]:.0%} of {repeats} relabellings"
+            f"{effect.flip_rate:.1%} of predictions changed when nodes were relabelled; graph {worst} changed in "
+            f"{effect.by_graph[worst]:.0%} of {repeats} relabellings"
         )
-    if found.largest_change > tolerance:
+    if effect.largest_change > tolerance:
         raise AssertionError(
-            f"a probability changed by {found.largest_change:.2g} when nodes were relabelled, more than {tolerance:g}"
+            f"a probability changed by {effect.largest_change:.2g} when nodes were relabelled, more than {tolerance:g}"
         )

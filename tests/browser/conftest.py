@@ -157,9 +157,9 @@ def make_model_page(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest
     """Makes pages of any number of graphs: the first molecules of MUTAG, over and over."""
     import numpy as np
 
-    from isonn.report.judged import held_out
     from isonn.report.model_page import ModelPage
     from isonn.report.page import write
+    from isonn.report.page_models import held_out
 
     few = mutag[:60]
     panels = ModelPage(held_out(clf, few), few, None, quiet=True).cases.panels

@@ -101,7 +101,7 @@ def test_choosing_a_graph_changes_the_drawing(open_page, explained):
     assert page.text_content(f"{SHOWN} h3") == "Graph 8"
     page.click("[data-open='2']")
     assert page.text_content(f"{SHOWN} h3") == "Graph 2"
-    assert page.text_content("[data-status]").startswith("Graph 2: ")
+    assert page.text_content("[data-status]").startswith("Graph 2, highlighted: ")
 
 
 def test_choosing_a_reason_changes_what_is_highlighted(open_page, explained):

@@ -39,15 +39,6 @@ def test_fit_writes_the_model_the_library_would(model, mutag, tmp_path):
     assert not model.with_name("mutag.checkpoint").exists()
 
 
-def test_fit_keeps_templates_symmetric_when_asked(tmp_path):
-    options = (*WINDOWS, "--set", "epochs=1", "--set", "k=3", "--set", "symmetric=true")
-    assert run("fit", "MUTAG", "--out", tmp_path / "model", *options).returncode == 0
-    for template in isonn.load_model(tmp_path / "model").templates_:
-        np.testing.assert_array_equal(template.adjacency, template.adjacency.T)
-    options = ("--out", tmp_path / "other", "--set", "symmetric=true", "--method", "isonn-subgraph")
-    refused(run("fit", "MUTAG", *options), "--set symmetric is not an option of SubgraphClassifier")
-
-
 def test_predict_writes_a_line_per_graph(model, mutag, tmp_path):
     out = tmp_path / "predictions.csv"
     result = run("predict", model, "MUTAG", "--out", out)
@@ -61,23 +52,8 @@ def test_predict_writes_a_line_per_graph(model, mutag, tmp_path):
     assert len(json.loads(run("predict", model, "MUTAG", "--json").stdout)) == 188
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--set", "layers=[[2,3],[2,3]]"),
-        ("--set", "layers=[[2,3],[2,3]]", "--set", "normalize=relative"),
-        ("--set", "matching=fast"),
-        ("--set", "matching=assigned"),
-    ],
-)
-def test_every_variant_can_be_fitted(options, tmp_path):
-    result = run("fit", "MUTAG", "--out", tmp_path / "m", *WINDOWS, "--set", "epochs=1", "--json", *options)
-    assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout)["epochs"] == 1
-
-
 def test_ctrl_c_keeps_the_run_and_resume_goes_on_to_the_same_model(tmp_path):
-    options = (*WINDOWS, "--set", "epochs=40", "--set", "k=3", "--set", "c=1")
+    options = (*WINDOWS, "--set", "epochs=40", "--set", "layers=[[3,1]]")
     command = [*COMMAND, "fit", "MUTAG", *map(str, options), "--out", str(tmp_path / "model")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not (tmp_path / "model.checkpoint").exists():  # written after the first epoch
@@ -98,19 +74,8 @@ def test_ctrl_c_keeps_the_run_and_resume_goes_on_to_the_same_model(tmp_path):
 
 
 def test_resuming_a_run_that_was_killed_after_saving_ends_it(tmp_path):
-    options = (
-        "fit",
-        "MUTAG",
-        *WINDOWS,
-        "--set",
-        "epochs=2",
-        "--set",
-        "k=2",
-        "--set",
-        "c=1",
-        "--out",
-        tmp_path / "model",
-    )
+    settings = ("--set", "epochs=2", "--set", "k=2", "--set", "c=1")
+    options = ("fit", "MUTAG", *WINDOWS, *settings, "--out", tmp_path / "model")
     assert run(*options).returncode == 0
     before = (tmp_path / "model" / "model.safetensors").read_bytes()
     (tmp_path / "model.checkpoint").touch()  # the kill came before it was removed
@@ -165,6 +130,7 @@ def test_cost_says_what_it_would_cost(tmp_path):
     assert facts["distinct"] < facts["regions"] / 100
     assert facts["matchings"]["exact"]["rank_correlation"] == pytest.approx(1)
     assert facts["matchings"]["assigned"]["rank_correlation"] > 0.97
+    assert "definition" not in facts["matchings"]  # it took 9 GB at k = 7
     text = run("cost", "MUTAG", "--k", 12).stdout
     assert "479,001,600" in text
     assert "not possible: k=12 means" in text
@@ -365,7 +331,7 @@ def test_a_signal_after_the_command_changes_nothing(name):
 def test_a_signal_at_any_moment_prints_no_traceback():
     """The first tenth of a second is Python's own start, in which Ctrl-C prints one whatever a script does."""
     command = [sys.executable, "-m", "isonn", "data", "list"]
-    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     for number, process in enumerate(runs):
         time.sleep(0.15)
         process.send_signal((signal.SIGTERM, signal.SIGHUP, signal.SIGINT)[number % 3])

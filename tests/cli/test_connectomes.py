@@ -48,8 +48,31 @@ def model(folder, tmp_path_factory):
 def test_fit_takes_the_aligned_model_with_confounds(model):
     clf = isonn.load_model(model)
     assert type(clf).__name__ == "AlignedClassifier"
-    assert clf.adjustment_.confounds.names == ["age", "site"]
+    assert clf.model_.encoder.adjustment.confounds.names == ["age", "site"]
     assert clf.shuffles == 39
+
+
+def test_fit_and_evaluate_take_weighted_matrices_of_one_size_for_connectomes(tmp_path):
+    graphs = planted_connectomes(n_subjects=24, n_regions=8, seed=1).graphs
+    np.savez(tmp_path / "study.npz", adjacency=graphs.dense(), labels=graphs.y)
+    done = run("fit", tmp_path / "study.npz", "--out", tmp_path / "model", "--set", "shuffles=9")
+    assert "fitting isonn-aligned" in done.stdout, done.stderr
+    assert "sets of regions have p <= 0.05" in done.stdout
+    from isonn.experiments.methods import default_methods
+
+    assert default_methods(isonn.load(tmp_path / "study.npz"))[0] == "isonn-aligned"
+    assert default_methods(isonn.load("MUTAG"))[0] == "isonn-subgraph"
+
+
+def test_an_atlas_by_name_names_the_regions(tmp_path):
+    graphs = planted_connectomes(n_subjects=16, n_regions=100, seed=1).graphs
+    for graph in graphs:
+        np.save(tmp_path / f"{graph.id}.npy", graph.adjacency)
+    rows = [f"{who}\t{y}" for who, y in zip(graphs.ids, graphs.y, strict=True)]
+    (tmp_path / "participants.tsv").write_text("\n".join(["participant_id\tgroup", *rows]))
+    done = run("fit", tmp_path, "--atlas", "schaefer-100-7", "--out", tmp_path / "model", "--set", "shuffles=9")
+    assert done.returncode == 0, done.stderr
+    assert isonn.load_model(tmp_path / "model").model_.layout.names[0] == "7Networks_LH_Vis_1"
 
 
 def test_predict_and_explain_use_the_confounds_of_the_table(model, folder, tmp_path):

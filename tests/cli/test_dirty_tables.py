@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
+import re
 
 import pytest
 from tests_commands import refused, run
@@ -71,13 +73,61 @@ def test_censored_values_are_left_out_or_used_at_their_bound(tmp_path):
     refused(fit(data, tmp_path / "odd", "--censored", "maybe"), "--censored 'maybe'", "'drop' or 'bound'")
 
 
-def test_a_third_value_is_refused_until_it_is_dropped_or_mapped(acids, tmp_path):
-    with acids.open("a") as file:
-        file.write("CCCC,inconclusive\n")
-    refused(fit(acids, tmp_path / "model"), "inconclusive", "--values 'inconclusive='", "--values 'inconclusive=no'")
-    dropped = json.loads(fit(acids, tmp_path / "dropped", "--values", "inconclusive=", "--json").stdout)
-    mapped = json.loads(fit(acids, tmp_path / "mapped", "--values", "inconclusive=no", "--json").stdout)
-    assert (dropped["graphs"], mapped["graphs"]) == (12, 13)
+def test_a_third_value_is_refused_until_it_is_dropped_or_mapped(tmp_path):
+    """Nobody names the target: spellings of two answers are few texts."""
+    answers = ["yes", "YES", "Yes", "yes", "yes", "No", "no", "NO", "no", "no", "inconclusive"]
+    data = write(tmp_path / "a.csv", ("smiles", "active"), zip([*ACIDS, *OTHERS, "CCCC"], answers, strict=True))
+    refused(fit(data, tmp_path / "model"), "inconclusive", "--values 'inconclusive='", "--values 'inconclusive=no'")
+    dropped = fit(data, tmp_path / "dropped", "--values", "inconclusive=", "--json")
+    assert "'YES', 'Yes', 'yes' are read as one class, 'yes'" in dropped.stderr
+    mapped = fit(data, tmp_path / "mapped", "--values", "inconclusive=no", "--json")
+    assert [json.loads(result.stdout)["graphs"] for result in (dropped, mapped)] == [10, 11]
+    assert isonn.load_model(tmp_path / "mapped").classes_.tolist() == ["no", "yes"]
+
+
+def test_alerts_and_explain_read_the_classes_as_the_fit_did(tmp_path):
+    answers = ["yes"] * 5 + ["no"] * 5 + ["inconclusive"]
+    data = write(tmp_path / "a.csv", ("smiles", "acid"), zip([*ACIDS, *OTHERS, "CCCC"], answers, strict=True))
+    model = tmp_path / "model"
+    assert fit(data, model, "--values", "inconclusive=").returncode == 0
+    unread = run("alerts", model, data)
+    assert "holds 'inconclusive' (1 row) beside 'no' and 'yes'; --values" in unread.stderr
+    refused(run("alerts", model, data, "--quiet"), "has no classes to judge alerts by")
+    judged = run("alerts", model, data, "--values", "inconclusive=", "--json")
+    assert json.loads(judged.stdout)["base"] == 0.5, judged.stderr
+    shown = run("explain", model, data, "--values", "inconclusive=", "--json")
+    assert [graph["truth"] for graph in json.loads(shown.stdout)["graphs"]] == [*answers[:10], None]
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".tab", ".txt", ".csv.gz", ".parquet"])
+def test_every_file_of_a_spreadsheet_is_fitted_and_predicted_as_its_csv(tmp_path, suffix):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip({".xlsx": "openpyxl", ".parquet": "pyarrow"}.get(suffix, "pandas"))
+    columns = {
+        "Name": "x",
+        "Compound ID": range(10, 20),
+        "note": [f'a, "{i}"' for i in range(10)],
+        "SMILES": [*ACIDS, *OTHERS],
+    }
+    frame = pandas.DataFrame(columns).assign(acid=[1] * 5 + [0] * 5)
+    frame.to_csv(tmp_path / "same.csv", index=False)
+    data = tmp_path / f"data{suffix}"
+    if suffix == ".xlsx":
+        frame.to_excel(data, index=False)
+    elif suffix == ".parquet":
+        frame.to_parquet(data)
+    else:
+        frame.to_csv(data, index=False, sep="\t" if suffix == ".tab" else ",")
+    assert fit(data, tmp_path / "model").returncode == 0
+    for source, out in ((data, "a.csv.gz"), (tmp_path / "same.csv", "same.csv.gz")):
+        told = run("predict", tmp_path / "model", source, "--out", tmp_path / out).stderr
+        assert "AUROC 1.000 for acid (10 values)" in told
+    written = pandas.read_csv(tmp_path / "a.csv.gz", compression="gzip")
+    assert written[frame.columns].equals(frame)
+    assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()) == gzip.decompress(
+        (tmp_path / "same.csv.gz").read_bytes()
+    )
+    assert isonn.load(data).ids.tolist() == [str(number) for number in columns["Compound ID"]]
 
 
 def test_a_file_with_many_bad_rows_is_refused_until_they_are_skipped(tmp_path):
@@ -101,7 +151,8 @@ def test_columns_with_commas_in_their_names_are_targets(tmp_path):
 def test_whole_numbers_with_many_values_are_numbers_unless_they_are_called_classes(tmp_path):
     rows = [(f"{'C' * (i + 1)}O", 10 * i) for i in range(24)]
     data = write(tmp_path / "ld50.csv", ("smiles", "LD50"), rows)
-    assert fit(data, tmp_path / "numbers").returncode == 0
+    told = fit(data, tmp_path / "numbers").stderr
+    assert "'LD50' has more than 20 different whole numbers and is read as numbers, not classes" in told
     assert type(isonn.load_model(tmp_path / "numbers")).__name__ == "SubgraphRegressor"
     few = write(
         tmp_path / "few.csv", ("smiles", "LD50 (mg/kg)"), [(smiles, i % 5) for i, (smiles, _) in enumerate(rows)]
@@ -125,7 +176,9 @@ def test_a_report_finds_the_file_that_was_evaluated(acids, tmp_path, monkeypatch
     assert result.returncode == 0, result.stderr
     facts = json.loads(result.stdout)
     assert facts["no_model"] == ""
-    assert facts["graphs"] > 0  # those of the fold that is shown
+    marks = (folder / "report.html").read_text().partition("Counts refer to the molecules of this page")[2]
+    counted = re.findall(r"\d+ of (\d+) (yes|no)\b", marks.partition("</section>")[0])
+    assert sum(int(of) for of, _ in set(counted)) == facts["graphs"] > 0  # those of the fold that is shown
     acids.rename(tmp_path / "moved.csv")
     assert "is not on this machine" in json.loads(run("report", folder, "--json").stdout)["no_model"]
     assert (
@@ -151,6 +204,8 @@ def test_molecules_of_any_kind_and_length_are_predicted_and_explained(model, tmp
     result = run("explain", model, *odd, "--out", tmp_path / "odd.html")
     assert result.returncode == 0, result.stderr
     refused(run("predict", model, "x" * 500), "no dataset and no file")
+    for command in ("predict", "explain"):  # the name of a compound is not looked up elsewhere
+        refused(run(command, model, "aspirin"), "no file 'aspirin', and it is no SMILES")
 
 
 def test_a_line_above_the_column_names_is_told(tmp_path):
@@ -173,7 +228,7 @@ def test_molecules_are_explained_as_they_are_written(model, tmp_path):
 
 def test_what_cannot_be_explained_is_refused_in_one_sentence(model, acids):
     refused(run("explain", model, "CCO", "--label", "maybe"), "--label maybe", "no, yes")
-    refused(run("explain", model, "CCO", acids), "is a file", "give one file, or only SMILES")
+    refused(run("explain", model, "CCO", acids), "is not a SMILES", "give one file, or only SMILES")
     refused(run("explain", model, "C("), "row 0 ('C('): syntax error at character 2")
     refused(run("explain", model, "CCO", "--target", "acid"), "--target is for a file")
     refused(run("explain", model, "NOSUCHSET"), "no dataset and no file 'NOSUCHSET'")
@@ -206,7 +261,7 @@ def solubility(tmp_path):
 def test_predictions_of_numbers_have_their_unit_and_their_errors(solubility, tmp_path):
     assert fit(solubility, tmp_path / "model").returncode == 0
     result = run("predict", tmp_path / "model", solubility)
-    assert "predicted (mol/L)" in result.stdout.splitlines()[0]
+    assert "predicted (log mol/L)" in result.stdout.splitlines()[0]
     assert "RMSE" in result.stderr
     assert "40 of 40 graphs are training graphs" in result.stderr
 
@@ -221,6 +276,7 @@ def test_a_report_of_numbers_has_parity_and_residuals_and_no_confusion(solubilit
     assert "parity" in shown
     assert "residual" in shown
     assert "confusion" not in shown
+    assert "differ" not in shown.partition("<main")[2].partition("differences")[0]  # from the stored predictions
 
 
 @pytest.mark.parametrize(

@@ -58,13 +58,30 @@ def untimed(folder: Path) -> dict[str, Any]:
     return {**kept, "summary": summary}
 
 
-def test_the_second_run_executes_nothing_and_prints_the_same(data: Path, tmp_path: Path, monkeypatch) -> None:
-    command = (data, "--methods", METHODS, "--seeds", 2, "--jobs", 1, "--out", tmp_path / "out")
-    first = run(*command)
-    assert first.exit_code == 0, first.output
-    monkeypatch.setattr("isonn.experiments.run.run_job", None)  # calling it would fail
-    again = run(*command)
+def test_a_run_is_told_and_the_next_one_runs_only_what_is_new(data: Path, tmp_path: Path, monkeypatch) -> None:
+    out = tmp_path / "out"
+    command = (data, "--protocol", "paper", "--jobs", 1, "--out", out)
+    first = run(*command, "--methods", "majority", "--seeds", 2)
+    assert (first.exit_code, first.stderr) == (0, "")
+    assert "planted: 36 graphs of 12 nodes, 2 classes (18 / 18)" in first.stdout
+    assert "mean ± sd over 2 seeds. Protocol paper: classes balanced" in first.stdout
+    assert str(out / "results.json") in first.stdout
+    row = r"^majority +2 +50\.0 ± 0\.0 +50\.0, 50\.0 +0\.0 ± 0\.0 +0\.0 +0\.\d+$"
+    assert re.search(row, first.stdout, re.MULTILINE)
+    before = {file: file.stat().st_mtime_ns for file in (out / "jobs").iterdir()}
+    with monkeypatch.context() as patch:
+        patch.setattr("isonn.experiments.run.run_job", None)  # calling it would fail
+        again = run(*command, "--methods", "majority", "--seeds", 2)
     assert (again.exit_code, again.output) == (0, first.output)
+    more = run(*command, "--methods", METHODS, "--seeds", 3, "--json")
+    after = {file: file.stat().st_mtime_ns for file in (out / "jobs").iterdir()}
+    assert (len(before), len(after)) == (2 * 3, 2 * 3 * 3)
+    assert before.items() <= after.items()
+    summary = json.loads(more.stdout)
+    assert summary == json.loads((out / "results.json").read_text())
+    assert [row["method"] for row in summary["rows"]] == ["majority", "size"]
+    assert summary["rows"][0]["accuracy"]["by_seed"] == {"0": 50.0, "1": 50.0, "2": 50.0}
+    assert summary["dataset"]["graphs"] == 36
 
 
 def test_a_learning_curve_is_resumed_printed_and_shown_in_the_report(data: Path, tmp_path: Path, monkeypatch) -> None:
@@ -95,46 +112,10 @@ def test_a_learning_curve_is_resumed_printed_and_shown_in_the_report(data: Path,
     assert "Learning curves" in text
 
 
-def test_the_output_names_dataset_methods_protocol_and_files(data: Path, tmp_path: Path) -> None:
-    command = (data, "--methods", METHODS, "--protocol", "paper", "--seeds", 2, "--jobs", 1)
-    result = run(*command, "--out", tmp_path / "out")
-    assert "planted: 36 graphs of 12 nodes, 2 classes (18 / 18)" in result.stdout
-    assert "mean ± sd over 2 seeds. Protocol paper: classes balanced" in result.stdout
-    assert str(tmp_path / "out" / "results.json") in result.stdout
-    assert re.search(
-        r"^majority +2 +50\.0 ± 0\.0 +50\.0, 50\.0 +0\.0 ± 0\.0 +0\.0 +0\.\d+$", result.stdout, re.MULTILINE
-    )
-    assert result.stderr == ""
-
-
-def test_more_seeds_and_methods_run_only_what_is_new(data: Path, tmp_path: Path) -> None:
+def test_released_folds_reach_the_jobs(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    run(data, "--methods", "majority", "--protocol", "paper", "--seeds", 2, "--jobs", 1, "--out", out)
-    before = {file: file.stat().st_mtime_ns for file in (out / "jobs").iterdir()}
-    run(data, "--methods", METHODS, "--protocol", "paper", "--seeds", 3, "--jobs", 1, "--out", out)
-    after = {file: file.stat().st_mtime_ns for file in (out / "jobs").iterdir()}
-    assert (len(before), len(after)) == (2 * 3, 2 * 3 * 3)
-    assert before.items() <= after.items()
-
-
-def test_json_is_all_there_is_on_standard_output_and_what_the_file_holds(data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    command = (data, "--methods", METHODS, "--protocol", "paper", "--seeds", 2, "--jobs", 1)
-    result = run(*command, "--out", out, "--json")
-    summary = json.loads(result.stdout)
-    assert summary == json.loads((out / "results.json").read_text())
-    assert [row["method"] for row in summary["rows"]] == ["majority", "size"]
-    assert summary["rows"][0]["accuracy"]["by_seed"] == {"0": 50.0, "1": 50.0}
-    assert summary["dataset"]["graphs"] == 36
-
-
-def test_released_folds_and_settings_from_the_command_line_reach_the_jobs(data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    command = (data, "--methods", "isonn", "--protocol", "released", "--seeds", 1, "--jobs", 1, "--out", out)
-    result = run(*command, "--set", "k=2", "--set", "c=3", "--set", "epochs=1", "--json")
+    result = run(data, "--methods", "majority", "--protocol", "released", "--seeds", 1, "--jobs", 1, "--out", out)
     assert result.exit_code == 0, result.output
-    (row,) = json.loads(result.stdout)["rows"]
-    assert row["settings"] == {"k": 2, "c": 3, "epochs": 1}
     tested = [json.loads(file.read_text())["test"] for file in (out / "jobs").iterdir()]
     assert sorted(tested) == [list(range(fold, 36, 4)) for fold in range(4)]
 

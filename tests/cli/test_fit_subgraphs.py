@@ -38,13 +38,11 @@ def test_the_default_is_the_librarys_subgraph_model(default, mutag):
 @pytest.mark.parametrize(
     ("options", "params"),
     [
-        (("--templates", "8"), {"n_templates": 8}),
-        (("--set", "view=labels"), {"view": "labels"}),
+        (("--templates", "8", "--head", "linear"), {"n_templates": 8, "head": "linear"}),
         (
             ("--set", 'view=["labels","degrees"]', "--class-weight", "balanced"),
             {"view": ("labels", "degrees"), "class_weight": "balanced"},
         ),
-        (("--head", "linear"), {"head": "linear"}),
     ],
     ids=lambda given: "".join(map(str, given)) if isinstance(given, tuple) else "",
 )
@@ -71,9 +69,8 @@ def measured(tmp_path_factory, mutag):
     return path
 
 
-@pytest.mark.parametrize("option", [(), ("--numbers",)], ids=["guessed", "asked for"])
-def test_numbers_are_fitted_and_predicted_with_a_regressor(option, measured, tmp_path):
-    result = run("fit", measured, "--out", tmp_path / "m", "--max-nodes", 2, *option)
+def test_numbers_are_fitted_and_predicted_with_a_regressor(measured, tmp_path):
+    result = run("fit", measured, "--out", tmp_path / "m", "--max-nodes", 2)
     assert result.returncode == 0, result.stderr
     assert re.search(r"held out: r (0\.999|1\.000), MAE 0\.0", result.stdout)  # the class is noise of 0.1
     graphs = isonn.load(measured)
@@ -99,6 +96,5 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(measured, tmp_path):
     refused(run(*fit, "--head", "mlp"), "head='mlp' is unknown", "'linear'")
     refused(run(*fit, "--templates", 0), "n_templates=0")
     refused(run(*fit, "--max-nodes", 7), "max_nodes=7 is not valid; use 1 to 6")
-    refused(run(*fit, "--set", "c=2"), "--set c is not an option of SubgraphClassifier")
     refused(run("fit", measured, "--out", tmp_path / "m", "--classes"), "measurements such as", "regressor")
     assert not list(tmp_path.iterdir())

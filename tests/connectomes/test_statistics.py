@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.pipeline import make_pipeline
 
 import isonn
-from isonn.aligned.effects import Moments
+from isonn.aligned.folds import Moments
 from isonn.connectomes import (
     Atlas,
     Connectivity,
@@ -50,6 +50,7 @@ def test_differences_and_t_are_those_of_the_two_groups(study, clf):
     inside = matrices[:, nodes][:, :, nodes].sum(axis=(1, 2)) / 12
     np.testing.assert_allclose(first.difference, inside[patient].mean() - inside[~patient].mean())
     assert first.direction == "weaker in patient"
+    assert max(one.weight for one in [first, *found.connections[:6]]) < 0
 
 
 def test_the_other_class_has_the_opposite_effects(clf):
@@ -63,7 +64,7 @@ def test_a_difference_given_confounds_is_the_coefficient_of_a_regression(study):
     age = study.graphs.table["age"] + 10 * (study.graphs.y == "patient")
     clf = isonn.AlignedClassifier(scale="none", **FAST).fit(study.graphs, confounds={"age": age})
     one = findings(clf, label="patient").connections[0]
-    place = {name: i for i, name in enumerate(clf.region_names_)}
+    place = {name: i for i, name in enumerate(clf.model_.layout.names)}
     values = study.graphs.dense(dtype=np.float64)[:, place[one.region_1], place[one.region_2]]
     design = np.column_stack([np.ones(60), age, study.graphs.y == "patient"])
     np.testing.assert_allclose(one.difference, np.linalg.lstsq(design, values, rcond=None)[0][-1])
@@ -174,8 +175,11 @@ def test_a_model_of_an_array_takes_an_atlas_in_its_order(tmp_path, study):
 def test_stability_keeps_the_sessions_of_a_subject_together(study):
     twice = np.repeat(np.arange(60), 2)
     graphs = study.graphs[twice]
-    found = stability(isonn.AlignedClassifier(**FAST), graphs, cv=3, groups=graphs.ids)
+    graphs = replace(graphs, table={**graphs.table, "subject": graphs.ids})
+    # subjects with one session left would be a warning, which is an error here
+    found, given = (stability(isonn.AlignedClassifier(**FAST), graphs, cv=3, groups=by) for by in (None, graphs.ids))
     assert found.folds == 3
+    assert str(found) == str(given)
 
 
 def test_figures_are_written_in_every_format(tmp_path, study):

@@ -269,7 +269,7 @@ def test_permuted_jobs_learn_from_other_targets_on_the_same_folds(graphs: GraphS
 def test_sessions_of_a_subject_are_permuted_as_a_block() -> None:
     draw = np.random.default_rng(0)
     y = np.repeat(np.arange(20) % 2, 2)
-    study = from_matrices(draw.normal(size=(40, 5, 5)), y, directed=True, check=False)
+    study = from_matrices(draw.normal(size=(40, 5, 5)), y, directed=True)
     study = replace(study, table={"subject": np.repeat(np.arange(20), 2)})
     jobs = permuted(plan(study, ["majority", "graph-size"], {}, "fair:subject", 1), 3)
     for job in jobs:

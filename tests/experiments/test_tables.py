@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from isonn.experiments.jobs import Job
-from isonn.experiments.rows import absent_rows, summarize
+from isonn.experiments.rows import summarize
 from isonn.experiments.spec import Spec
 from isonn.experiments.statistics import corrected_t_test
 from isonn.experiments.tables import failures, markdown, outstanding, remarks
@@ -289,11 +289,6 @@ def test_the_loss_is_the_mean_over_jobs_and_settles_when_a_twentieth_of_its_fall
     assert rest[row.settled - 2] > 0.05 >= rest[row.settled - 1]
     assert replace(row, loss=tuple(curve[:20])).settled is None, "it still falls"
     assert summarize(jobs, results, {}, SPEC)[0].loss is None
-
-
-def test_a_dataset_that_cannot_be_had_keeps_the_papers_rows() -> None:
-    rows = absent_rows("A", ["size", "isonn"], SPEC, "data not public")
-    assert [(row.method, row.printed, row.absent) for row in rows] == [("isonn", PRINTED, "data not public")]
 
 
 def test_a_row_tells_its_last_loss_its_epochs_and_how_often_one_class_was_answered() -> None:

@@ -44,23 +44,13 @@ def arrays(draw, least=0, most=4):
     return array
 
 
+DTYPES = ["float32", "bfloat16", "float16", "int64", "uint8", "bool", "complex64", "float8_e5m2"]
 tensors = st.builds(
     lambda shape, dtype, device, grad: torch.zeros(shape, dtype=dtype, device=device).requires_grad_(
         grad and dtype.is_floating_point
     ),
     st.lists(st.integers(0, 3), max_size=4),
-    st.sampled_from(
-        [
-            torch.float32,
-            torch.bfloat16,
-            torch.float16,
-            torch.int64,
-            torch.uint8,
-            torch.bool,
-            torch.complex64,
-            torch.float8_e5m2,
-        ]
-    ),
+    st.sampled_from([getattr(torch, dtype) for dtype in DTYPES]),
     st.sampled_from(["cpu", "cpu", "meta"]),
     st.booleans(),
 )
@@ -151,6 +141,12 @@ def test_igraph_graphs_with_any_attributes(edges, nodes, label_from):
 values = st.one_of(tensors, arrays(), things, st.lists(st.lists(numbers, max_size=3), max_size=3))
 
 
+@pytest.fixture(scope="module")
+def pyg():
+    """Imported before the first case, whose time is limited."""
+    return pytest.importorskip("torch_geometric.data")
+
+
 @given(
     st.lists(
         st.dictionaries(
@@ -161,11 +157,10 @@ values = st.one_of(tensors, arrays(), things, st.lists(st.lists(numbers, max_siz
     ),
     choices,
 )
-def test_pyg_data_with_anything_in_it(contents, label_from):
-    data = pytest.importorskip("torch_geometric.data")
+def test_pyg_data_with_anything_in_it(pyg, contents, label_from):
     graphs = []
     for content in contents:
-        graph = data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
+        graph = pyg.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
         for key, value in content.items():
             with contextlib.suppress(TypeError, ValueError, AttributeError):
                 graph[key] = value

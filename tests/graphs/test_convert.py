@@ -97,14 +97,6 @@ def test_repeated_entries_of_a_sparse_matrix_add_up():
     assert_array_equal(as_graphset([matrix])[0].adjacency, [[0, 3], [0, 0]])
 
 
-def test_graphs_built_by_hand_are_sorted():
-    graph = Graph(2, np.array([[1, 0], [0, 1]]), weights=np.array([2.0, 3.0]), edge_labels=np.array(["b", "a"]))
-    result = as_graphset([graph])[0]
-    assert_array_equal(result.edges, [[0, 1], [1, 0]])
-    assert_array_equal(result.weights, [3, 2])
-    assert_array_equal(result.edge_labels, ["a", "b"])
-
-
 # What cannot be read
 
 

@@ -237,7 +237,7 @@ def test_a_pyg_dataset_is_a_list(pyg):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"edge_index": [[0, 5], [5, 0]]}, r"graph 1 of 2 has an edge \(0, 5\) in edge_index but only nodes 0 to 2"),
+        ({"edge_index": [[0, 5], [5, 0]]}, r"graph 1 of 2 has an edge \(0, 5\) but only nodes 0 to 2"),
         ({"edge_index": [[0, -1], [-1, 0]]}, r"graph 1 of 2 has an edge \(0, -1\)"),
         ({"edge_index": None}, "graph 1 of 2 is a Data without edge_index"),
         ({"edge_index": [[0, 1]]}, r"graph 1 of 2 has an edge_index of shape \(1, 2\)"),

@@ -208,3 +208,11 @@ def test_damaged_tensors_are_refused(name):
         for bad in damaged:
             with pytest.raises(ValueError, match="shape|finite"):
                 get_head(name).restore({**tensors, key: bad})
+
+
+def test_trees_of_two_classes_with_a_second_output_are_refused():
+    tensors = fitted("trees", "two classes")[0].tensors()
+    output = tensors["trees.output"].copy()
+    output[-1] = 1
+    with pytest.raises(ValueError, match="trees of two classes have 2 outputs instead of one"):
+        get_head("trees").restore({**tensors, "trees.output": output})

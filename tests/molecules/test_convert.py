@@ -176,17 +176,6 @@ ACIDS = ["CC(=O)O", "CCC(=O)O", "OC(=O)c1ccccc1", "CCCC(=O)O", "OC(=O)CN", "OC(=
 OTHERS = ["CCO", "CCCO", "c1ccccc1", "CCCCN", "CN", "CC=C"]
 
 
-def test_estimators_take_columns_of_smiles():
-    pandas = pytest.importorskip("pandas")
-    column = pandas.Series(ACIDS + OTHERS, index=range(50, 62))
-    y = np.array([1] * 6 + [0] * 6)
-    clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(column, y)
-    for same in (column, column.astype("string"), list(column), np.array(list(column)), np.array(column, dtype=object)):
-        np.testing.assert_array_equal(clf.predict(same), y)
-    assert clf.explain("OC(=O)CCC").label == 1
-    assert clf.explain(Chem.MolFromSmiles("CCCCC")).label == 0
-
-
 def test_smiles_work_in_grid_search_and_pipeline():
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV

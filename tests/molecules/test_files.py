@@ -124,16 +124,18 @@ def test_long_rows_do_not_cut_a_warning_in_the_middle(table):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("a,b\n1,2\n", {}, "has no column of SMILES among 'a', 'b'; give the column"),
+        ("a,b\n1,2\n", {}, "has no column of SMILES among 'a', 'b'; name the column"),
         (TABLE, {"smiles": "structure"}, "has no column 'structure'; smiles is one of 'smiles', 'active'"),
         (TABLE, {"target": "toxic"}, "has no column 'toxic'; target is one of 'active'"),
         (
             "smiles,a,b\nCCO,0,1\nCC,1,0\n",
             {},
-            "has 2 columns that may be the target \\('a', 'b'\\); give one of them as target",
+            "has 2 columns that may be the target \\('a', 'b'\\); choose one, such as target='b'",
         ),
-        ("one,two,y\nCCO,CCC,1\nCCN,CCCC,0\n", {}, "has SMILES in 'one' and 'two'; give one of them as smiles"),
+        ("one,two,y\nCCO,CCC,1\nCCN,CCCC,0\n", {}, "has SMILES in 'one' and 'two'; choose one, such as smiles='one'"),
         ("smiles,y\n", {}, "has no usable molecules; correct"),
+        ("Screen;;\nNo.;Structure;y\n1;CCO;1\n2;CCN;0\n", {}, "has its column names in line 2; delete the line"),
+        ("smiles,y\naspirin,1\ncaffeine,0\n", {}, "has names such as 'aspirin' where structures are expected"),
         ("smiles,y\nC(,1\nC),0\n", {}, r"has no usable molecules \(row 0 \('C\('\): syntax error"),
         ("smiles,y\nCCO,\n", {"target": "y"}, "column 'y' of .* is empty"),
         (
@@ -173,9 +175,7 @@ def block(smiles: str, **properties: str) -> str:
 def test_sd_files_give_the_graphs_of_their_smiles(table):
     smiles = ["CCO", "c1ccccc1", "CC(=O)[O-].[Na+]"]
     text = "".join(block(one, activity=str(i)) for i, one in enumerate(smiles))
-    with pytest.warns(
-        IsoNNWarning, match="1 of 3 molecules are standardised: 1 without counter-ions .*, 1 neutralised"
-    ):
+    with pytest.warns(IsoNNWarning, match="1 of 3 molecules is standardised: 1 without counter-ions .*, 1 neutralised"):
         graphs = isonn.load(table(text, "set.sdf.gz"))
     assert graphs.name == "set"
     assert graphs.y.tolist() == [0, 1, 2]
@@ -234,7 +234,7 @@ def test_a_workbook_is_read_like_a_table(tmp_path):
     assert graphs.target_names == ("IC50 (uM)",)
     texts = [str(one.message) for one in warned]
     assert texts[0].startswith("assay.xlsx: 'IC50 (uM)': 1 of 2 values is censored (1 with >) and used at its bound")
-    assert "1 of 2 molecules are standardised" in texts[1]
+    assert "1 of 2 molecules is standardised" in texts[1]
 
 
 def test_a_damaged_workbook_is_named(table):
@@ -256,17 +256,12 @@ def test_a_parquet_file_is_read_like_a_table(tmp_path):
         isonn.load(tmp_path / "b.parquet")
 
 
-def test_columns_may_have_commas_in_their_names(table):
-    text = 'smiles,"Skin, hair",Eye\nCCO,0,1\nCC,1,0\nC,1,1\n'
-    assert isonn.load(table(text), target=["Skin, hair", "Eye"]).target_names == ("Skin, hair", "Eye")
-    assert isonn.load(table(text), target="skin, hair").y.tolist() == [0, 1, 1]
-
-
 def test_all_targets_are_the_columns_that_are_neither_id_nor_structure(table):
-    text = 'Compound ID,smiles,"a, b",c,InChI,CAS\nx,CCO,0,yes,,1-1\nz,CC,1,no,,2-2\nw,C,1,,,3-3\n'
-    graphs = isonn.load(table(text), target="all")
+    path = table('Compound ID,smiles,"a, b",c,InChI,CAS\nx,CCO,0,yes,,1-1\nz,CC,1,no,,2-2\nw,C,1,,,3-3\n')
+    graphs = isonn.load(path, target="all")
     assert graphs.target_names == ("a, b", "c")
     np.testing.assert_array_equal(graphs.y, [[0, 1], [1, 0], [1, np.nan]])
+    assert isonn.load(path, target="A, B").y.tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -294,47 +289,9 @@ def test_censored_targets_are_numbers(table):
         assert [len(chunk) for chunk in isonn.stream(path, at_once=2)] == [2, 1]
 
 
-def test_a_third_value_is_refused_until_it_is_dropped_or_mapped(table):
-    path = table("smiles,hit\nCCO,yes\nCC,YES\nC,no\nCCC,no\nCCCC,Inconclusive\nCCCCC,yes\n")
-    with pytest.raises(
-        DatasetError, match=r"'hit' holds 'Inconclusive' \(1 row\) beside 'no' and 'yes'; values='Inconclusive=' leaves"
-    ):
-        isonn.load(path, target="hit")
-    with pytest.warns(IsoNNWarning, match="'YES', 'yes' are read as one class, 'yes'"):
-        graphs = isonn.load(path, target="hit", values={"inconclusive": None})
-    assert graphs.y.tolist() == ["yes", "yes", "no", "no", "yes"]
-    with pytest.warns(IsoNNWarning, match="'YES', 'yes' are read as one class, 'yes'"):
-        graphs = isonn.load(path, target="hit", values="inconclusive=no")
-    assert graphs.y.tolist() == ["yes", "yes", "no", "no", "no", "yes"]
-
-
-def test_many_whole_numbers_are_numbers(table):
-    path = table("smiles,ld50\n" + "".join(f"{'C' * i},{i}\n" for i in range(1, 30)))
-    with pytest.warns(IsoNNWarning, match="'ld50' has more than 20 different whole numbers and is read as numbers"):
-        graphs = isonn.load(path)
-    assert graphs.y.dtype.kind == "f"
-    assert isonn.load(path, numbers=False).y.dtype.kind == "i"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("smiles,y\n(structure),uM\nCCO,1.5\nCC,2.5\n", "has two header rows: column 'y' goes on with 'uM' above"),
-        ("My assay,\nsmiles,y\nCCO,1\nCC,0\n", "has its column names in line 2; delete the line above"),
-        ("smiles,y\naspirin,1\ncaffeine,0\nacetic acid,1\n", "has names such as 'aspirin' where structures are exp"),
-        ("smiles,y\nCCO,5 nM\nCC,3 uM\nC,2 nM\n", r"column 'y' mixes units: nM \(2\), µM \(1\); convert"),
-        ("smiles,y\nCCO,2020-01-02\nCC,2020-01-03\n", "column 'y' holds dates such as '2020-01-02', not values"),
-        ("smiles,y\nCCO,1\nCC,0\nC(,1\nC),0\nN(,1\n", r"3 of 5 rows .* are not molecules: row 2 .*skip_bad=True"),
-    ],
-)
-def test_bad_tables_get_one_sentence(table, text, message):
-    with pytest.raises(DatasetError, match=message):
-        isonn.load(table(text), target="y" if "smiles,y" in text[:9] else None)
-
-
 def test_prediction_reads_every_row_of_a_bad_file(table):
     reader = registry.reader_of(path := table("smiles,y\nC(,1\nC),0\nN(,1\nCCO,>5\n"))
-    ((graphs, problems),) = reader.rows(path, 100, likely=["y"])
+    graphs, problems = reader.rows(path, ["y"])
     assert (len(graphs), len(problems)) == (1, 3)
     assert np.isnan(graphs.y).tolist() == [True]
 
@@ -344,7 +301,7 @@ def test_repeats_are_counted_after_standardisation(table):
     with pytest.warns(IsoNNWarning) as warned:
         isonn.load(path)
     standardised, repeated = (str(one.message) for one in warned)
-    assert standardised.startswith("table.csv: 1 of 2 molecules are standardised")
+    assert standardised.startswith("table.csv: 1 of 2 molecules is standardised")
     assert repeated.endswith("1 of these structures with different targets")
     assert len(isonn.load(path, standardize="none")) == 2
 

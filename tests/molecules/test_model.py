@@ -19,12 +19,6 @@ def clf():
     return isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(SMILES, Y)
 
 
-def test_a_salt_is_predicted_as_its_base_also_by_a_saved_model(clf, tmp_path):
-    clf.save(tmp_path / "model")
-    for model in (clf, isonn.load_model(tmp_path / "model")):
-        np.testing.assert_allclose(model.predict_proba(["CCCN.Cl"]), model.predict_proba(["CCCN"]))
-
-
 def test_a_model_fitted_without_standardisation_predicts_without_it(tmp_path):
     graphs = isonn.molecules.from_smiles([*SMILES, "CCN.Cl", "CCO.Cl"], [*Y, 1, 0], standardize="none")
     raw = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs)
@@ -40,13 +34,15 @@ def test_one_molecule_is_predicted_and_explained_by_its_smiles(clf):
     e = clf.explain("CCCN")
     rest = sum(part.contribution for part in e.absent + e.terms)
     assert e.node_importance.sum() + rest == pytest.approx(e.score - e.base, abs=1e-9)
-    assert {"rotatable bonds", "nodes"} >= {term.name for term in e.terms} & {"rotatable bonds", "nodes"}
 
 
 def test_the_ways_to_give_one_column_of_molecules(clf):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"SMILES": ["CCCN", "CCCO"], "mass": [59.1, 60.1]})
-    for given in (frame["SMILES"], frame[["SMILES"]], frame["SMILES"].tolist(), frame["SMILES"].to_numpy()):
+    column = frame["SMILES"].set_axis([7, 8])
+    molecules = [isonn.molecules.to_mol(graph) for graph in isonn.molecules.from_smiles(column)]
+    lists = (column.tolist(), column.to_numpy(), np.array(column.tolist()), molecules)
+    for given in (column, frame[["SMILES"]], column.astype("string"), *lists):
         assert clf.predict(given).tolist() == [1, 0]
     with pytest.raises(InputError, match=r"table of 2 columns; give the column of SMILES"):
         clf.predict(frame)

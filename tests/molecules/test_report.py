@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import isonn
-from isonn.report.judged import held_out
+from isonn.explain.reasons import Reason
+from isonn.report.counts import Holders
 from isonn.report.model_page import ModelPage
+from isonn.report.page_models import held_out
 
 Chem = pytest.importorskip("rdkit.Chem")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "alerts.py"
@@ -40,3 +42,20 @@ def test_the_first_reason_is_the_group_that_made_the_classes():
             held.append(any(set(group) <= set(panel.reasons[0].members) for group in groups))
     assert len(held) == count
     assert np.mean(held) >= 0.95
+
+
+def test_named_reasons_count_the_molecules_that_have_the_name():
+    """Atoms of a substituted ring have other hydrogens, and an NH2 alone is an amine of any kind."""
+    smiles = ["CC1CCC(N)CC1", "NC1CCCCC1", "Nc1ccccc1", "CCO", "CN=NO", "CCCN=NO"]
+    graphs = isonn.molecules.from_smiles(smiles, y=[1, 1, 0, 0, 1, 0])
+    clf = isonn.SubgraphClassifier(3, head="linear", random_state=0).fit(graphs)
+    holders, counted = Holders(graphs), {}
+    for number in (0, 4):
+        e = clf.explain(graphs[number])
+        counted |= {unit.name or unit.smiles: holders.held(Reason(unit, e)) for unit in e.units}
+    assert {name: np.flatnonzero(held).tolist() for name, held in counted.items()} == {
+        "methyl": [0, 4],
+        "cyclohexane": [0, 1],
+        "primary aliphatic amine": [0, 1],
+        "*N=NO": [4, 5],
+    }

@@ -24,7 +24,18 @@ def toxic(tmp_path_factory):
 
 
 def proposals(smiles):
-    return dict(MoleculeEditor().propose(isonn.molecules.from_smiles([smiles])[0], "salts"))
+    return MoleculeEditor().propose(isonn.molecules.from_smiles([smiles])[0], "salts")
+
+
+@pytest.mark.parametrize("given", ["CCO", "CCOC", "CCN(C)C", "CSCC", "CN(C)N=O"])
+def test_no_edit_makes_a_peroxide_or_a_halide_of_a_heteroatom(given):
+    unstable = Chem.MolFromSmarts("[$([#8]),$([#16X2]),$([#7])]-[$([OX2]),$([SX2]),F,Cl]")
+    before = len(Chem.MolFromSmiles(given).GetSubstructMatches(unstable))
+    found = proposals(given)
+    assert found
+    for words, smiles in found:
+        assert len(Chem.MolFromSmiles(smiles).GetSubstructMatches(unstable)) <= before, (words, smiles)
+    assert "CCS(=O)(=O)O" in [smiles for _, smiles in proposals("CCS(C)(=O)=O")]
 
 
 def test_the_rule_of_the_data_is_undone(toxic):
@@ -43,20 +54,14 @@ def test_the_rule_of_the_data_is_undone(toxic):
         (NITRO, "remove nitro on an aromatic ring", "Cc1ccccc1"),
         (NITRO, "replace nitro on an aromatic ring by cyano", "Cc1ccc(C#N)cc1"),
         ("Nc1ccccc1", "acetamide for an aromatic amine", "CC(=O)Nc1ccccc1"),
-        ("CC(=O)NC", "reversed amide", "CC(=O)NC"),
+        ("CC(=O)NCC", "reversed amide", "CCC(=O)NC"),
         ("OC(=O)CC", "tetrazole for an acid", "CCc1nnn[nH]1"),
         ("C1OC1C", "diol for an epoxide", "CC(O)CO"),
-        ("c1ccsc1", "oxygen for sulfur", None),
         ("c1ccccc1", "ring nitrogen for CH", "c1ccncc1"),
     ],
 )
 def test_replacements_are_those_a_chemist_would_draw(given, words, expected):
-    found = {
-        smiles: text for text, smiles in MoleculeEditor().propose(isonn.molecules.from_smiles([given])[0], "salts")
-    }
-    if expected is None or Chem.CanonSmiles(expected) == Chem.CanonSmiles(given):
-        return
-    assert found[Chem.CanonSmiles(expected)] == words
+    assert (words, Chem.CanonSmiles(expected)) in proposals(given)
 
 
 def test_every_replacement_is_a_reaction_and_proposals_are_valid():
@@ -64,7 +69,7 @@ def test_every_replacement_is_a_reaction_and_proposals_are_valid():
     for _, reaction in _reactions():
         assert reaction.Validate(True)[1] == 0
     for smiles in (NITRO, "CC(=O)Oc1ccccc1C(=O)O", "CN1CCC(c2ccc(N)cc2)CC1", "O=C1C=CC(=O)C=C1", "C[n+]1ccccc1"):
-        for proposal in proposals(smiles).values():
+        for _, proposal in proposals(smiles):
             assert Chem.MolFromSmiles(proposal) is not None
             assert not any(atom.GetNumRadicalElectrons() for atom in Chem.MolFromSmiles(proposal).GetAtoms())
 

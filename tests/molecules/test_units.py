@@ -121,6 +121,8 @@ def test_the_pattern_of_a_unit_matches_its_molecule(smiles):
         ("COS(C)(=O)=O", ["methyl", "sulfonate ester", "methyl"]),
         ("CCCCC=CC=O", ["alkyl chain of 4 carbons", "enal"]),
         ("C1CCC2OC2C1", ["alkyl chain of 4 carbons", "epoxide"]),
+        ("CC1(C)C2CC3OC3C1C2", ["methyl", "bridged cyclobutane", "methyl", "methylene", "epoxide"]),  # of pinene oxide
+        ("CN1C2CCCC1C1OC12", ["methyl", "bridged piperidine", "epoxide"]),  # of scopolamine
         ("CC(C)(C)c1ccccc1C(C)C", ["tert-butyl", "benzene", "isopropyl"]),
         ("[Na+].[Cl-].O", ["sodium ion", "chloride ion", "water"]),
         ("CC(=O)[O-].[Pt+2]", ["methyl", "carboxylic acid", "platinum ion"]),
@@ -175,3 +177,11 @@ def test_a_molecule_without_atoms_has_no_units():
 def test_no_molecule_is_an_error():
     with pytest.raises(InputError, match="units need an RDKit molecule, got NoneType"):
         units(None)
+
+
+def test_a_molecule_whose_rings_were_not_searched_prints_nothing(capfd):
+    """RDKit prints the stack of the exception by which it says that rings are unknown."""
+    molecule = Chem.MolFromSmiles("CCO")
+    molecule.ClearComputedProps()
+    assert [unit.name for unit in units(molecule)] == ["ethyl", "alcohol"]
+    assert capfd.readouterr() == ("", "")

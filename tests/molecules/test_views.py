@@ -20,7 +20,7 @@ def test_a_fragment_is_one_template_however_it_is_attached():
     assert clf.predict([chlorides[4], others[4]]).tolist() == [1, 0]
     column, template = next((i, t) for i, t in enumerate(clf.templates_) if sorted(t.node_labels) == ["[C]", "[Cl]"])
     assert template.edge_labels[0, 1] == "-"
-    np.testing.assert_array_equal(clf.count(chlorides + others).toarray()[:, column], [1] * 5 + [0] * 5)
+    np.testing.assert_array_equal(clf.vectorizer_.transform(chlorides + others).toarray()[:, column], [1] * 5 + [0] * 5)
 
 
 def test_a_model_with_this_view_can_be_saved(tmp_path):

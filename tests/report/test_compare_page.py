@@ -12,9 +12,9 @@ import pytest
 from sample_run import make_comparison
 from scipy.stats import t
 
-from isonn.report.comparison import Difference, difference, ranking
 from isonn.report.run_page import report_page
 from isonn.report.runs import read_run
+from isonn.report.sections.comparison import Difference, difference, ranking
 
 
 @pytest.fixture(scope="module")

@@ -127,7 +127,7 @@ def test_counts_and_limits_in_words_are_those_of_the_data(written):
     assert all(f"{number:.3f}" in entries["6.10 Scrambled targets"].text for number in numbers)
     term, low, high = entries["5.4 Limits"].table[1][0]
     assert (term, float(low), float(high)) == ("nodes", known.sizes.min(), known.sizes.max())
-    present = model.count(known).toarray() > 0
+    present = model.vectorizer_.transform(known).toarray() > 0
     names = model.get_feature_names_out()
     for value, piece, counts in entries["8.3 Pieces that mark each class"].table[1]:
         columns = [i for i, template in enumerate(model.templates_) if template.text() == piece]

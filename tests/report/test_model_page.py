@@ -11,14 +11,15 @@ import networkx
 import numpy as np
 import pytest
 from networkx.algorithms.isomorphism import GraphMatcher
+from sklearn.metrics import roc_auc_score
 
 import isonn
 from isonn.errors import InputError
 from isonn.graphs import planted_motifs
 from isonn.report.cases import Cases
 from isonn.report.counts import piece_key
-from isonn.report.judged import cross_fitted, folds_of, held_out
 from isonn.report.model_page import ModelPage
+from isonn.report.page_models import cross_fitted, folds_of, held_out
 from isonn.report.trivial import trivial_tile
 
 
@@ -144,7 +145,7 @@ def test_cross_fitted_models_have_not_seen_what_they_explain(clf, named):
 def test_report_writes_one_page_and_says_how_it_was_judged(clf, named, tmp_path: Path):
     clf.report(named[:30], named.y[:30], tmp_path / "held.html", cross_fit=False)
     text = (tmp_path / "held.html").read_text()
-    assert "30 of these 30 are training graphs of the model" in text
+    assert "All of these 30 are training graphs of the model" in text
     assert "Held out" not in text
     assert text.index("SHA-256") > text.index('<section id="gallery"')
     with pytest.raises(InputError, match="exists already"):
@@ -221,7 +222,11 @@ def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag)
             ]
     most = np.nanmean(y[120:], axis=0) > 0.5  # folds agree with the whole here
     right = ((held_graphs.y == most) | np.isnan(held_graphs.y)).all(axis=1).sum()
-    assert page.header.tiles[1].about == f"{right} of {len(held_graphs)} right"
+    assert page.header.tiles[1].about == f"all labels: {right} of {len(held_graphs)} right"
+    answers = clf.predict_proba(held_graphs)
+    known = [~np.isnan(column) for column in held_graphs.y.T]
+    areas = [roc_auc_score(held_graphs.y[k, i], answers[k, i]) for i, k in enumerate(known)]
+    assert page.header.tiles[0].value == f"{np.mean(areas):.3f}"
 
 
 @pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")

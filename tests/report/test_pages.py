@@ -24,8 +24,8 @@ from isonn.graphs import load, planted_motifs
 from isonn.report.cases import Cases
 from isonn.report.draw import draw_template, symbols
 from isonn.report.explain_page import explain_page
-from isonn.report.judged import choose_job, held_out, refitted
 from isonn.report.page import write
+from isonn.report.page_models import choose_job, held_out, refitted
 from isonn.report.run_page import report_page
 from isonn.report.runs import read_run
 from isonn.report.words import percent_text
@@ -87,7 +87,7 @@ def test_the_listed_matches_are_those_of_the_explanation(model):
     (panel,) = Cases(held_out(clf, graphs), graphs, [3], quiet=True).panels
     matches = {(match.template, match.contribution, match.distance) for match in clf.explain(graphs[3]).matches}
     assert panel.matches
-    assert {(row.template, row.contribution, row.distance) for row in panel.matches} <= matches
+    assert {(match.template, match.contribution, match.distance) for match, _ in panel.matches} <= matches
 
 
 def test_every_one_of_several_classes_has_its_probability(model):

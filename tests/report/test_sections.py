@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -16,8 +17,8 @@ import isonn
 from isonn.errors import IsoNNWarning
 from isonn.report import explain_page, model_page, page, run_page
 from isonn.report.cases import Cases
-from isonn.report.judged import cross_fitted, held_out
 from isonn.report.page import Header, Section
+from isonn.report.page_models import cross_fitted, held_out
 
 #: Elements without an end tag in HTML and in drawings.
 SINGLE = {"br", "img", "path", "circle", "rect", "image", "meta"}
@@ -135,9 +136,15 @@ class Counting:
         self.explained += 1
         return self.clf.explain(graph, label)
 
+    @property
+    def vectorizer_(self) -> Any:
+        counting = copy.copy(self.clf.vectorizer_)
+        counting.transform = self.count
+        return counting
+
     def count(self, graphs: Any) -> Any:
         self.counted += len(graphs)
-        return self.clf.count(graphs)
+        return self.clf.vectorizer_.transform(graphs)
 
     def transform(self, graphs: Any) -> Any:
         raise AssertionError("counting is enough")

@@ -11,8 +11,8 @@ import pytest
 
 import isonn
 from isonn.report.charts import scatter
-from isonn.report.judged import held_out
 from isonn.report.model_page import ModelPage
+from isonn.report.page_models import held_out
 from isonn.report.sections.units import unit_rows
 
 pytest.importorskip("rdkit")

@@ -6,8 +6,10 @@ import contextlib
 import csv
 import gzip
 import importlib
+import io
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -15,16 +17,15 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import f1_score, roc_auc_score
 from tests_commands import refused, run
 
 import isonn
 from isonn.errors import InputError
 from isonn.screening import Best, screen
 from isonn.screening import run as screening
-from isonn.screening.finished import Finished
+from isonn.screening.partial import Partial, partial_folder
 from isonn.screening.pieces import read_truth
-from isonn.screening.run import partial_folder
 from isonn.targets import Classes, Labels, Numbers
 
 pytest.importorskip("rdkit")
@@ -105,6 +106,19 @@ def test_all_formats_hold_the_same_rows(model, table, tmp_path, suffix, small_pi
     clf = isonn.load_model(model)
     expected = clf.predict_proba(SMILES)[:, 1].round(6).tolist()
     assert shown == pytest.approx([*expected[:30], -1, *expected[30:]])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_one_progress_bar_counts_all_rows(model, table, tmp_path, monkeypatch, small_pieces, jobs):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    (tmp_path / "more.smi").write_text("CCO\nCCN\n")
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    screen(model, [str(table), str(tmp_path / "more.smi"), "CCC"], tmp_path / "o.csv", jobs=jobs)
+    assert "76/76" in terminal.getvalue()  # cells with line breaks count once
+    assert {total for _, total in re.findall(r"(\d+)/(\d+)", terminal.getvalue())} == {"76"}
 
 
 def test_files_of_a_folder_and_smiles_are_read_in_order_with_their_names(model, tmp_path):
@@ -193,9 +207,9 @@ def test_a_killed_command_goes_on_where_it_was(model, tmp_path):
     data.write_text("".join(f"{smiles} x{i}\n" for i, smiles in enumerate(SMILES * 5)))
     code = (
         "import importlib, sys, time\nimportlib.import_module('isonn.graphs.stream').AT_ONCE = 10\n"
-        "from isonn.screening import run\nreal = run.Finished.append\n"
+        "from isonn.screening import run\nreal = run.Partial.append\n"
         "def append(*given):\n    time.sleep(0.05)\n    real(*given)\n"
-        "run.Finished.append = append\nfrom isonn.cli import main\nmain()"
+        "run.Partial.append = append\nfrom isonn.cli import main\nmain()"
     )
     command = [sys.executable, "-c", code, "predict", str(model), str(data), "--out", str(out), "--resume"]
     draw, kills = random.Random(0), 0
@@ -233,7 +247,7 @@ def test_a_stopped_run_is_neither_overwritten_nor_mixed_with_another(model, tabl
 
 def test_two_processes_cannot_write_one_file(model, table, tmp_path):
     folder = partial_folder(tmp_path / "o.csv")
-    with Finished(folder, {}), pytest.raises(InputError, match="another process writes to"), Finished(folder, {}):
+    with Partial(folder, {}), pytest.raises(InputError, match="another process writes to"), Partial(folder, {}):
         pass
 
 
@@ -241,7 +255,7 @@ def test_bad_options_leave_nothing_behind(model, table, tmp_path):
     refused(run("predict", model, table, "--out", tmp_path / "o.docx"), "o.docx has no format that can be written")
     refused(run("predict", model, table, "--out", tmp_path / "o.csv", "--top", 0), "--top must be at least 1, got 0")
     refused(run("predict", model, table, "--out", tmp_path / "o.csv", "--reasons", 0), "--reasons must be at least 1")
-    refused(run("predict", model, table, "--top", 2, "--label", "3"), "--label 3 is not predicted by this model")
+    refused(run("predict", model, table, "--top", 2, "--label", "3"), "--label 3 is not a class of the model")
     refused(run("predict", model, table, "--smiles", "nothing"), "has no column 'nothing'")
     assert {path.name for path in tmp_path.iterdir()} == {"many.csv"}
 
@@ -280,9 +294,9 @@ def test_metrics_are_those_of_scikit_learn(model, tmp_path, small_pieces):
     (tmp_path / "a.csv").write_text("smiles,y\n" + "".join(f"{s},{y}\n" for s, y in zip(SMILES, truth, strict=True)))
     clf = isonn.load_model(model)
     told = run("predict", model, tmp_path / "a.csv", "--jobs", 1).stderr
-    right = int((clf.predict(SMILES) == truth).sum())
+    right, f1 = (clf.predict(SMILES) == truth).mean(), f1_score(truth, clf.predict(SMILES))
     auroc = roc_auc_score(truth, clf.predict_proba(SMILES)[:, 1])
-    assert f"accuracy {100 * right / 72:.1f} % ({right} of 72), AUROC {auroc:.3f}" in told
+    assert f"accuracy {100 * right:.1f} %, F1 {100 * f1:.1f} %, AUROC {auroc:.3f} (72 values)" in told
 
 
 def test_metrics_of_numbers_leave_gaps_and_bounds_out(tmp_path, small_pieces):
@@ -300,7 +314,7 @@ def test_metrics_of_numbers_leave_gaps_and_bounds_out(tmp_path, small_pieces):
     assert (name, count) == ("", 70)
     assert scores["rmse"] == pytest.approx(np.sqrt((error**2).mean()))
     assert scores["mae"] == pytest.approx(np.abs(error).mean())
-    assert scores["r"] == pytest.approx(np.corrcoef(reg.predict(SMILES)[known], truth[known])[0, 1])
+    assert scores["pearson"] == pytest.approx(np.corrcoef(reg.predict(SMILES)[known], truth[known])[0, 1])
     best = screen(tmp_path / "m", [str(tmp_path / "a.csv")], tmp_path / "top.csv", best=Best(1))
     assert best.scores == done.scores
     assert rows_of(tmp_path / "top.csv")[0]["smiles"] == SMILES[int(reg.predict(SMILES).argmax())]
@@ -327,7 +341,7 @@ def test_predict_reads_true_values_as_fit_does(model, tmp_path):
     told = run(
         "predict", model, tmp_path / "a.csv", "--target", "y", "--values", "weak=1", "--values", "unclear="
     ).stderr
-    assert "of 3)" in told
+    assert "(3 values)" in told
     reg = isonn.SubgraphRegressor(1, head="linear", random_state=0).fit(SMILES, [float(len(s)) for s in SMILES])
     reg.save(tmp_path / "m")
     (tmp_path / "b.csv").write_text("smiles,y\nCCO,3\nCCC,>3.5\nCCCN,~4\n")
@@ -349,7 +363,7 @@ def test_the_unit_of_a_number_is_in_the_header(tmp_path, column, cell):
     unit = "uM" if column.endswith("(uM)") else "µM"
     header = f"graph,smiles,{column},predicted ({unit}),low ({unit}),high ({unit}),problem"
     assert result.stdout.splitlines()[0] == header, result.stderr
-    assert f"({len(rows)} values) for IC50 ({unit})" in result.stderr  # the truth is found, too
+    assert f" for IC50 ({unit}) ({len(rows)} values)" in result.stderr  # the truth is found, too
 
 
 def test_true_values_are_read_as_the_model_reads_them():
@@ -371,5 +385,5 @@ def test_graphs_that_are_not_tables_keep_their_classes_and_ids(mutag, tmp_path, 
     assert [int(row["class"]) for row in rows] == mutag.y.tolist()
     assert [int(row["predicted"]) for row in rows] == clf.predict(mutag).tolist()
     assert "problem" not in rows[0]
-    assert (done.judged, done.seen) == (188, 188)
+    assert done.seen == 188
     assert done.scores[0][2]["accuracy"] == pytest.approx((clf.predict(mutag) == mutag.y).mean())

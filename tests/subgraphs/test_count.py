@@ -156,19 +156,14 @@ def test_too_many_kinds_of_nodes_or_edges_are_refused_with_a_remedy(graphs):
         count_table(replace(chain, views=views))
 
 
-def test_progress_is_told_in_graphs(graphs):
-    told = []
-    count_in_threads(coded(graphs), report=lambda done, text: told.append((done, text)))
-    assert told == [(len(graphs), "graphs cut")]
-
-
 def list_pieces(given, limit, seed):
     """The pieces of one graph, half of which are templates."""
     table = count_table(given, limit, seed=seed)
     every = np.ones((1, sum(len(table.rows(key)[::2]) for key in table.keys)))
     some = replace(table, rows=lambda key: table.rows(key)[::2], chunks=lambda: [csr_array(every)])
     vocabulary, _ = Vocabulary.learn(some, 1, np.ones(1, dtype=bool))
-    listed = vocabulary.list_pieces(given, limit, seed)
+    with vocabulary.counter() as counter:
+        listed = counter.list_pieces(given, limit, seed)
     codes = [(block.view, block.size, *row) for block in vocabulary.blocks for row in block.rows.tolist()]
     for row, column in zip(listed.rows.tolist(), listed.columns.tolist(), strict=True):
         k = row[1]

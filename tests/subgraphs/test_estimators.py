@@ -175,7 +175,7 @@ def test_examples_are_ids_of_training_graphs_that_hold_the_piece(graphs):
     ids = np.array([f"graph-{i}" for i in range(PLANTED)])
     named = replace(graphs, ids=ids)
     clf = isonn.SubgraphClassifier(3, head="linear", keep_examples=True, random_state=0).fit(named)
-    held = clf.count(named).toarray() > 0
+    held = clf.vectorizer_.transform(named).toarray() > 0
     for reason in (reason for reasons in clf.reasons_.values() for reason in reasons):
         assert 1 <= len(reason.examples) <= 6
         assert all(held[ids.tolist().index(example), reason.column] for example in reason.examples)
@@ -210,17 +210,17 @@ def test_strange_graphs_are_said_once(graphs):
     assert "14 of 14 nodes" in text
 
 
-def test_transform_is_what_the_head_sees_and_count_what_graphs_hold(graphs):
+def test_transform_is_what_the_head_sees_of_what_graphs_hold(graphs):
     clf = fitted(graphs)
     features = clf.transform(graphs)
     assert isinstance(features, csr_array)
     assert features.shape == (PLANTED, len(clf.get_feature_names_out()))
     np.testing.assert_allclose(clf.target_.link(clf.head_.outputs(Inputs.of(features))), clf.predict_proba(graphs))
     held = features[:, : len(clf.templates_)].toarray() > 0
-    np.testing.assert_array_equal(clf.count(graphs).toarray() > 0, held)
+    np.testing.assert_array_equal(clf.vectorizer_.transform(graphs).toarray() > 0, held)
 
 
-@pytest.mark.parametrize("call", ["transform", "count", "explain", "unseen_share"])
+@pytest.mark.parametrize("call", ["transform", "explain", "unseen_share"])
 def test_an_unfitted_model_says_so(graphs, call):
     with pytest.raises(NotFittedError, match="this SubgraphClassifier is not fitted; call fit first"):
         getattr(isonn.SubgraphClassifier(), call)(graphs[0:1])

@@ -104,7 +104,7 @@ def test_presence_counts_the_graphs_of_each_class_that_hold_a_template(at_once, 
 @pytest.mark.parametrize("kind", TARGETS)
 def test_reasons_count_the_training_graphs_that_hold_them(graphs, kind):
     model = fitted(graphs, kind)
-    held, y = model.count(graphs).toarray() > 0, TARGETS[kind]
+    held, y = model.vectorizer_.transform(graphs).toarray() > 0, TARGETS[kind]
     assert any(model.reasons_.values())
     for value, reasons in model.reasons_.items():
         assert len({(reason.column, reason.weight > 0) for reason in reasons}) == len(reasons)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx
 import numpy as np
 import pytest
-from coded_graphs import MANY, as_counts, assert_same_counts, coded, count_table, labelled
+from coded_graphs import MANY, as_counts, assert_same_counts, coded, labelled
 
 import isonn
 from isonn.graphs.isomorphism import graph_hashes
@@ -47,11 +47,6 @@ def test_rows_of_parts_are_found_again_among_the_distinct_ones(monkeypatch):
         np.testing.assert_array_equal(distinct, np.unique(np.concatenate(parts), axis=0))
         for part, place in zip(parts, places, strict=True):
             np.testing.assert_array_equal(distinct[place], part)
-
-
-def test_counts_can_be_read_again_and_again(given):
-    table = count_table(given)
-    np.testing.assert_array_equal(table.counts.toarray(), table.counts.toarray())
 
 
 @pytest.mark.parametrize("cuts", [(), (2, 5)])

@@ -99,14 +99,6 @@ def test_graphs_are_transformed_alike_in_chunks_of_any_size_and_by_threads(graph
         np.testing.assert_array_equal(SubgraphVectorizer(3, n_jobs=n_jobs).fit_transform(graphs).toarray(), expected)
 
 
-def test_relabelling_nodes_changes_no_count(graphs):
-    vectorizer = SubgraphVectorizer().fit(graphs)
-    moved = graphs.relabelled(3)
-    np.testing.assert_array_equal(vectorizer.transform(moved).toarray(), vectorizer.transform(graphs).toarray())
-    again = SubgraphVectorizer().fit(moved)
-    assert again.get_feature_names_out().tolist() == vectorizer.get_feature_names_out().tolist()
-
-
 @pytest.mark.parametrize("last", [LogisticRegression(max_iter=5000), RandomForestClassifier(20, random_state=0)])
 def test_it_serves_a_pipeline_of_scikit_learn(mutag, last):
     model = make_pipeline(SubgraphVectorizer(3), last)
@@ -156,7 +148,10 @@ def test_templates_are_a_sequence_printed_as_one_line(graphs):
         ({"min_support": 0}, "min_support=0 is not a count; use an integer >= 1"),
         ({"max_subgraphs": -5}, "max_subgraphs=-5 is not a count"),
         ({"n_jobs": 0}, "n_jobs=0 is not a count"),
-        ({"min_support": 27}, "no subgraph occurs in 27 different graphs of graphs; use a lower min_support"),
+        (
+            {"min_support": 27},
+            "no subgraph occurs in 27 different graphs of graphs .equal graphs count once.; use a lower min_support",
+        ),
         ({"max_nodes": 1, "view": "degrees"}, "use a larger max_nodes or view='auto'"),
     ],
 )

@@ -12,23 +12,28 @@ squares (`isonn.aligned.folds`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isonn.aligned.effects import mean_effect
-from isonn.aligned.folds import Parts, Trials
+from isonn.aligned.encoder import Encoder
+from isonn.aligned.folds import Parts, Trials, mean_effect
+from isonn.aligned.inference import Family
 from isonn.aligned.layout import Layout
-from isonn.aligned.model import RegionSet, set_values
+from isonn.aligned.model import AlignedModel, RegionSet, set_values
 from isonn.aligned.sample import Sample
 from isonn.aligned.select import Shuffled, propose
 from isonn.heads import LARGEST_SQUARE, leave_one_out
-from isonn.packing import Floats
+from isonn.packing import Floats, IntArray
 
 #: Number of connections of each fold whose effect is measured on its held-out graphs.
 MEASURED = 64
 #: The numbers of single connections to choose from.
 CONNECTION_COUNTS = (0, 8, 24, 64)
+#: Sets with less than this share of the weight of all sets are left out, unless their family-wise p-value is up to
+#: `LISTED`.
+LEAST_SHARE, LISTED = 0.02, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,3 +174,32 @@ def fit_column(sample: Sample, learner: Learner, draw: np.random.Generator) -> C
         effects=trials.set_effects(parts.sets),
         connection_effects=mean_effect(trials.moments, sample.numeric),
     )
+
+
+def join_columns(
+    columns: Sequence[ColumnModel], outputs: Floats, encoder: Encoder, family: Family
+) -> tuple[AlignedModel, Floats, IntArray, Floats]:
+    """Join the models of all columns; keep the sets that count or are significant, of the largest weight first.
+
+    Args:
+        outputs: the matrix from columns to outputs.
+
+    Returns:
+        the model, and for each of its sets the p-value, the column it belongs to, and its effect, shape (4, sets).
+    """
+    sets = [regions for column in columns for regions in column.sets]
+    owner = np.repeat(np.arange(len(columns)), [len(column.sets) for column in columns])
+    coef = outputs[:, owner] * np.concatenate([column.coef for column in columns])
+    p_values = family.set_p_values(np.array([regions.rank for regions in sets]))
+    shares = np.concatenate([column.coef / max(column.coef.sum(), 1e-300) for column in columns])
+    order = np.argsort(-np.abs(coef).max(axis=0, initial=0.0), kind="stable")
+    order = order[((shares > LEAST_SHARE) | (p_values <= LISTED))[order]]
+    model = AlignedModel(
+        encoder,
+        [sets[i] for i in order],
+        coef[:, order],
+        outputs @ np.stack([column.connections for column in columns]),
+        outputs @ np.array([column.intercept for column in columns]),
+    )
+    effects = np.concatenate([column.effects for column in columns], axis=1)
+    return model, p_values[order], owner[order], effects[:, order]

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from typing_extensions import Self
 
-from isonn.aligned.column import ColumnModel, Learner, fit_column, set_sizes
+from isonn.aligned.column import Learner, fit_column, join_columns, set_sizes
+from isonn.aligned.encoder import Encoder
 from isonn.aligned.exchange import Exchange, as_groups
 from isonn.aligned.explain import AlignedMatches
 from isonn.aligned.inference import Family, class_codes, confounding, differences, held_out_score
-from isonn.aligned.layout import ALIGNMENTS, SCALES, Layout, Scaling
-from isonn.aligned.model import SetModel
+from isonn.aligned.layout import SCALES
+from isonn.aligned.model import AlignedModel
 from isonn.aligned.sample import Sample
 from isonn.conformal import Conformal
-from isonn.confounds import Adjustment, check_determined
+from isonn.confounds import check_determined
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation, explain_matched
@@ -34,10 +35,6 @@ from isonn.params import check_class_weight, check_count, check_plain, sizes_of
 from isonn.seeding import numpy_stream, resolve_seed
 from isonn.targets import Target
 
-UNSEEN = ("mean", "error")
-#: Sets with less than this share of the weight of all sets are left out, unless their family-wise p-value is up to
-#: `LISTED`.
-LEAST_SHARE, LISTED = 0.02, 0.05
 #: The attributes that a saved model keeps as JSON, and as arrays.
 FACTS = ("shares", "confounding", "held_out_score", "networks")
 STATISTICS = ("statistics", "fwer", "fdr", "difference", "p_values", "effects", "connection_effects", "owner")
@@ -51,13 +48,10 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
     c: int = 8
     _: KW_ONLY
     scale: str = "auto"
-    align: str = "auto"
-    diagonal: bool = False
     shuffles: int = 99
     harmonize: str | None = None
     confounds_from: Any = None
     squared: Sequence[str] = ()
-    unseen: str = "mean"
     random_state: Any = None
 
     takes_confounds = True
@@ -93,49 +87,37 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self.seed_ = resolve_seed(self.random_state)
         graphs, targets = self._start(with_confounds(as_graphset(X), confounds), y)
         source = _source(self.confounds_from, targets, self.target_)
-        values, known = self._learn_table(graphs, source)
+        encoder, cells = Encoder.learn(graphs, self.scale, source, self.harmonize, self.squared)
+        self.size_ = encoder.layout.n
+        self.networks_, self.coordinates_ = encoder.layout.anatomy(graphs)
         given = self._weights(sample_weight, targets)
-        removed, columns = self.adjustment_.confounds, self.target_.columns(targets)
+        removed, columns = encoder.adjustment.confounds, self.target_.columns(targets)
         study = Sample(
-            self.scaling_.standardised(values, known, out=values),
+            cells,
             columns,
             np.ones(len(targets)) if given is None else given,
             self.target_.numeric,
-            self.adjustment_.matrix(graphs),
+            encoder.adjustment.matrix(graphs),
             source,
             Exchange.of(as_groups(groups, graphs), columns, removed.strata(graphs)),
         )
         names = column_names(self.target_, self.label_names_)
         check_determined(study.confounds, columns, removed.names, names)
-        self.difference_ = differences(self.layout_, graphs, study, self.target_)
+        self.difference_ = differences(encoder.layout, graphs, study, self.target_)
         study = study.merged()
-        held_out = self._fit_columns(study)
+        held_out = self._fit_columns(study, encoder)
         self.confounding_ = confounding(study, held_out.mean(axis=0), removed, names)
         self._fitted = True
         return self
 
-    def _learn_table(self, graphs: GraphSet, source: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_] | None]:
-        """Learn regions, confounds and scaling; return the connections without what confounds explain."""
-        self.layout_ = Layout.learn(graphs, self.align, self.scale, self.diagonal)
-        self.size_ = self.layout_.n
-        self.networks_, self.coordinates_ = self.layout_.anatomy(graphs)
-        values, known = self.layout_.table(graphs)
-        if known is not None:
-            values = np.where(known, values, Scaling.learn(values, known).mean)
-        self.adjustment_, values = Adjustment.learn(
-            graphs, values, site=self.harmonize, squared=self.squared, unseen=self.unseen, source=source
-        )
-        self.scaling_ = Scaling.learn(values, known)
-        return values, known
-
-    def _fit_columns(self, study: Sample) -> Floats:
+    def _fit_columns(self, study: Sample, encoder: Encoder) -> Floats:
         """Search sets in all columns together, and learn each column; return held-out predictions (splits, g, t)."""
-        sizes, layout = tuple(sorted({int(k) for k in sizes_of(self.k)})), self.layout_
+        sizes, layout = tuple(sorted({int(k) for k in sizes_of(self.k)})), encoder.layout
         family = Family.search(study, layout, set_sizes(sizes, layout.n), self.shuffles, self.seed_)
         columns = []
         for number, sample in enumerate(study.samples()):
             search = family.searches.get(number) if set_sizes(sizes, layout.n) else None
-            learner = Learner(layout, sizes, self.c, self.scaling_.raw_factor(), search)
+            learner = Learner(layout, sizes, self.c, encoder.scaling.raw_factor(), search)
             columns.append(fit_column(sample, learner, numpy_stream(self.seed_, "aligned", number)))
         held_out = np.full((max(len(column.held_out) for column in columns), *study.columns.shape), np.nan)
         for number, column in enumerate(columns):
@@ -147,27 +129,8 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self.statistics_, self.fwer_, self.fdr_ = family.statistics, family.fwer, family.fdr
         self.best_ranks_ = family.best_ranks
         self.connection_effects_ = np.stack([column.connection_effects for column in columns], axis=1)
-        self._list_sets(columns, outputs, family)
+        self.model_, self.p_values_, self.owner_, self.effects_ = join_columns(columns, outputs, encoder, family)
         return held_out
-
-    def _list_sets(self, columns: Sequence[ColumnModel], outputs: Floats, family: Family) -> None:
-        """Join the models of all columns; keep the sets that count or are significant, of the largest weight first."""
-        sets = [regions for column in columns for regions in column.sets]
-        owner = np.repeat(np.arange(len(columns)), [len(column.sets) for column in columns])
-        coef = outputs[:, owner] * np.concatenate([column.coef for column in columns])
-        p_values = family.set_p_values(np.array([regions.rank for regions in sets]))
-        shares = np.concatenate([column.coef / max(column.coef.sum(), 1e-300) for column in columns])
-        order = np.argsort(-np.abs(coef).max(axis=0, initial=0.0), kind="stable")
-        order = order[((shares > LEAST_SHARE) | (p_values <= LISTED))[order]]
-        self.p_values_, self.owner_ = p_values[order], owner[order]
-        self.effects_ = np.concatenate([column.effects for column in columns], axis=1)[:, order]
-        self.model_ = SetModel(
-            self.layout_,
-            [sets[i] for i in order],
-            coef[:, order],
-            outputs @ np.stack([column.connections for column in columns]),
-            outputs @ np.array([column.intercept for column in columns]),
-        )
 
     def predict(self, X: Any, confounds: Any = None, *, on_error: str = "raise") -> NDArray[Any]:
         """Predict graphs; the result has the shape of ``y``.
@@ -182,38 +145,11 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         """
         return super().predict(with_confounds(X, confounds), on_error=on_error)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9, confounds: Any = None) -> Floats:
-        """Return an interval for each number that contains the truth with probability ``coverage``.
-
-        Args:
-            X: the graphs.
-            coverage: between 0 and 1; too few training graphs or groups give infinite intervals, with a warning.
-            confounds: the confounds of ``X``, as in ``fit``; None uses those that it has.
-
-        Returns:
-            ndarray of shape (g, 2), or (g, t, 2) for several columns, in the units of ``y``.
-        """
-        return super().predict_interval(with_confounds(X, confounds), coverage)
-
-    def predict_set(self, X: Any, coverage: float = 0.9, confounds: Any = None) -> NDArray[np.bool_]:
-        """Return a set of classes for each graph that contains the true one with probability ``coverage``.
-
-        Args:
-            X: the graphs.
-            coverage: between 0 and 1; it holds for each class by itself.
-            confounds: the confounds of ``X``, as in ``fit``; None uses those that it has.
-
-        Returns:
-            ndarray of booleans of shape (g, classes), or (g, labels, 2) for several labels: absent, present.
-        """
-        return super().predict_set(with_confounds(X, confounds), coverage)
-
-    def transform(self, X: Any, confounds: Any = None) -> Floats:
+    def transform(self, X: Any) -> Floats:
         """Return the strength of every set of regions in each graph, then the sum of single connections per output.
 
         Args:
-            X: the graphs.
-            confounds: their confounds, as in ``fit``; None uses those of ``X``.
+            X: the graphs, with their confounds if there are any.
 
         Returns:
             ndarray of shape (g, sets + outputs); `get_feature_names_out` names its columns.
@@ -225,8 +161,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             >>> clf.transform(graphs).shape == (40, len(clf.get_feature_names_out()))
             True
         """
-        cells = self._cells(self._checked(with_confounds(X, confounds)))
-        return np.column_stack([self.model_.set_values(cells), cells @ self.model_.connections.T])
+        return np.column_stack(self.model_.terms(self._checked(X)))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return a name for each column of `transform`, such as the regions of the set.
@@ -264,29 +199,21 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
     def templates_(self) -> list[Template]:
         """The sets of regions by weight, then a template that stands for any single connection."""
         self._require_fit()
-        names = self.region_names_
         sets = [
             Template(
                 (regions.weight * (1 - np.eye(len(regions.nodes)))).astype(np.float32),
-                texts=tuple(names[node] for node in regions.nodes),
+                texts=tuple(self.model_.layout.names[node] for node in regions.nodes),
             )
             for regions in self.model_.sets
         ]
         pair = Template(np.array([[0, 1], [1, 0]], dtype=np.float32), texts=("any region", "another"))
-        loop = [Template(np.ones((1, 1), dtype=np.float32), texts=("any region",))] if self.layout_.diagonal else []
-        return [*sets, pair, *loop]
+        return [*sets, pair]
 
     @property
     def regions_(self) -> NDArray[Any]:
         """The name, label or number of each region, shape (n,)."""
         self._require_fit()
-        return self.layout_.regions
-
-    @property
-    def region_names_(self) -> list[str]:
-        """The name of each region."""
-        names = self.label_names_["node"] if self.layout_.align == "labels" else {}
-        return [str(names.get(region, region)) for region in self.layout_.regions.tolist()]
+        return self.model_.layout.regions
 
     @property
     def connections_(self) -> Floats:
@@ -304,54 +231,27 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             raise InputError(f"k must contain integers >= 2, such as (2, 3, 4), got {self.k!r}")
         for name in ("c", "shuffles"):
             check_count(name, getattr(self, name))
-        for name, known in (("scale", SCALES), ("align", ALIGNMENTS), ("unseen", UNSEEN)):
-            if getattr(self, name) not in known:
-                raise InputError(f"{name}={getattr(self, name)!r} is unknown; use one of {', '.join(map(repr, known))}")
+        if self.scale not in SCALES:
+            raise InputError(f"scale={self.scale!r} is unknown; use one of {', '.join(map(repr, SCALES))}")
         if not isinstance(self.squared, (list, tuple)) or not all(isinstance(name, str) for name in self.squared):
             raise InputError(f"squared={self.squared!r:.60} is not a list of confounds; write squared=['age']")
         if self.harmonize is not None and not isinstance(self.harmonize, str):
             raise InputError(f"harmonize={self.harmonize!r:.60} is not the name of a column; write harmonize='site'")
-        if not isinstance(self.diagonal, (bool, np.bool_)):
-            raise InputError(f"diagonal={self.diagonal!r} is unknown; use True or False")
-
-    def _cells(self, graphs: GraphSet) -> Floats:
-        """Return the standardised connections without what confounds explain, shape (g, p)."""
-        values, known = self.layout_.table(graphs)
-        values = self.adjustment_.apply(graphs, values)
-        return self.scaling_.standardised(values, known, out=values)
 
     def _answers(self, graphs: GraphSet) -> Floats:
-        return self.target_.link(self._judge(graphs)[0])
+        return self.target_.link(self.model_.outputs(graphs))
 
     def _judge(self, graphs: GraphSet) -> tuple[Floats, None, None]:
-        return self.model_.outputs(self._cells(graphs)), None, None
+        return self.model_.outputs(graphs), None, None
 
     def _matched_graph(self, X: Any) -> AlignedMatches:
-        graphs = self._checked(as_one_graph(X))
-        region = self.layout_.region_of_node(graphs)
-        node_of_region = np.full(self.layout_.n, -1, dtype=np.int64)
-        node_of_region[region[region >= 0]] = np.flatnonzero(region >= 0)
-        graph = graphs[0]
-        if graph.node_names is None and self.layout_.align != "order":
-            names = [self.region_names_[number] if number >= 0 else "unknown region" for number in region.tolist()]
-            graph = replace(graph, node_names=np.array(names, dtype=np.str_))
-        cells = self._cells(graphs)[0]
-        return AlignedMatches(graph, self.templates_, self.model_, cells, node_of_region, self.target_)
+        return AlignedMatches(self._checked(as_one_graph(X)), self.templates_, self.model_, self.target_)
 
     def _description(self) -> dict[str, Any]:
-        return {
-            "layout": self.layout_.describe(),
-            "adjustment": self.adjustment_.describe(),
-            "whole": self.scaling_.whole,
-            "sets": self.model_.describe(),
-            **{name: getattr(self, f"{name}_") for name in FACTS},
-        }
+        return {**self.model_.describe(), **{name: getattr(self, f"{name}_") for name in FACTS}}
 
     def _tensors(self) -> dict[str, NDArray[Any]]:
         return {
-            "mean": self.scaling_.mean,
-            "spread": self.scaling_.spread,
-            **self.adjustment_.tensors(),
             **self.model_.tensors(),
             **{name: getattr(self, f"{name}_") for name in STATISTICS},
             **({} if self.coordinates_ is None else {"coordinates": self.coordinates_}),
@@ -359,19 +259,12 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         }
 
     def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-        self.layout_ = Layout.restore(details["layout"])
-        self.scaling_ = Scaling(tensors["mean"], tensors["spread"], float(details["whole"]))
-        self.adjustment_ = Adjustment.restore(details["adjustment"], tensors)
-        self.model_ = SetModel.restore(self.layout_, details["sets"], tensors)
+        self.model_ = AlignedModel.restore(details, tensors, self.target_.outputs)
         self.coordinates_ = tensors.get("coordinates")
         for name in (*FACTS, *STATISTICS):
             setattr(self, f"{name}_", details[name] if name in FACTS else tensors[name])
-        n, p, sets = self.layout_.n, len(self.layout_.pairs), len(self.model_.sets)
+        n, sets = self.model_.layout.n, len(self.model_.sets)
         sizes = {
-            "weights": (self.model_.intercept, (self.target_.outputs,)),
-            "means": (self.scaling_.mean, (p,)),
-            "spreads": (self.scaling_.spread, (p,)),
-            "slopes": (self.adjustment_.slopes, (len(self.adjustment_.slopes), p)),
             "networks": (self.networks_, (n,)),
             "coordinates": (self.coordinates_, (n, 3)),
             "effects": (self.effects_, (4, sets)),
@@ -379,7 +272,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         }
         for name, (values, shape) in sizes.items():
             if values is not None and np.shape(values) != shape:
-                raise ValueError(f"{name} and regions, sets or outputs differ in number")
+                raise ValueError(f"{name} and regions or sets differ in number")
         if "conformal.sizes" in tensors:
             self._conformal = Conformal.restore(below("conformal", tensors), self.target_)
 
@@ -452,16 +345,12 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
         scale: transformation of the weights: "fisher" (arctanh) for correlations, "log" for counts, "none", or "auto".
             "auto" is "fisher" if weights have both signs within [-1, 1], and "log" if the largest is 50 times the
             median.
-        align: how nodes are identified: "names", "labels", "order" or "auto".
-        diagonal: whether a region's connection to itself counts.
         shuffles: number of shuffles that sets and connections are compared with.
         harmonize: a column of the table, such as "site", whose differences in mean and spread are removed (ComBat). It
             is also a confound.
         confounds_from: a class, such as "control", whose graphs alone determine the effects of confounds; None uses
             all.
         squared: numeric confounds whose square is regressed out, too.
-        unseen: how to treat a site or category that was not in training: "mean" (as the average, with a warning) or
-            "error".
         class_weight: None, "balanced", or a dict from class to weight.
         random_state: seed of shuffles and inner folds; None draws one.
 
@@ -519,8 +408,8 @@ class AlignedRegressor(AlignedEstimator, GraphRegressor):
     This is `AlignedClassifier` for numbers, one per graph or one column per measurement; NaN marks missing values.
 
     Args:
-        k, c, scale, align, diagonal, shuffles, random_state: as in `AlignedClassifier`.
-        harmonize, squared, unseen: as in `AlignedClassifier`.
+        k, c, scale, shuffles, random_state: as in `AlignedClassifier`.
+        harmonize, squared: as in `AlignedClassifier`.
         confounds_from: for classes only.
 
     Example:

@@ -7,15 +7,17 @@ graph, so a connection contributes if it is stronger or weaker than usual.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from isonn.aligned.model import SetModel
+from isonn.aligned.layout import Layout
+from isonn.aligned.model import AlignedModel
 from isonn.explain.matched import Logits, MatchedGraph, Occurrences, Regions
 from isonn.explain.template import Template
 from isonn.explain.text import connections
 from isonn.explain.units import REST, Unit
-from isonn.graphs.graph import Graph
+from isonn.graphs.graph import Graph, GraphSet
 from isonn.packing import Floats, IntArray
 from isonn.targets import Target
 
@@ -30,28 +32,22 @@ class AlignedMatches(MatchedGraph):
     its other connections contribute on their own.
 
     Args:
-        graph: the graph.
-        templates: the sets, then one template for a single connection, then one for the diagonal.
+        graphs: the graph, as a set of one.
+        templates: the sets, then one template for a single connection.
         model: the fitted model.
-        cells: the standardised connections of the graph, shape (p,).
-        node_of_region: the graph node of each region, -1 for regions the graph lacks.
         target: the target.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        templates: Sequence[Template],
-        model: SetModel,
-        cells: Floats,
-        node_of_region: IntArray,
-        target: Target,
-    ) -> None:
-        self.graph, self.templates, self.target, self._intercept = graph, templates, target, model.intercept
+    def __init__(self, graphs: GraphSet, templates: Sequence[Template], model: AlignedModel, target: Target) -> None:
+        self.templates, self.target, self._intercept = templates, target, model.intercept
         self.undirected, self._sets = not model.layout.directed, len(model.sets)
+        cells, region = model.encoder.cells(graphs)[0], model.layout.region_of_node(graphs)
+        self.graph = _named(graphs[0], region, model.layout)
+        node_of_region = np.full(model.layout.n, -1, dtype=np.int64)  # -1: the graph lacks the region
+        node_of_region[region[region >= 0]] = np.flatnonzero(region >= 0)
         single = model.connections * cells  # contribution of every connection on its own, (outputs, p)
         worth = single.copy()  # including its part in sets
-        pairs, matched, of_sets, distances = model.layout.pairs, [], [], []
+        matched, of_sets, distances = [], [], []
         for number, regions in enumerate(model.sets):
             inside = model.layout.inside(regions.nodes)
             added = model.coef[:, number, None] * (regions.weight * cells[inside])
@@ -62,7 +58,7 @@ class AlignedMatches(MatchedGraph):
                 distances.append(float(((regions.sign - cells[inside]) ** 2).sum()))
             else:
                 np.add.at(single.T, inside, added.T)
-        here = node_of_region[pairs]  # (p, 2)
+        here = node_of_region[model.layout.pairs]  # (p, 2)
         present = (here >= 0).all(axis=1)
         held = np.flatnonzero(present & (single != 0).any(axis=0))
         self._nodes, self._cells = here[present], worth[:, present]
@@ -74,9 +70,7 @@ class AlignedMatches(MatchedGraph):
             members = node_of_region[list(model.sets[number].nodes)]
             nodes[row, : len(members)] = members
         nodes[len(matched) :, :2] = here[held]
-        loop = pairs[held, 0] == pairs[held, 1]
-        nodes[len(matched) :, 1] = np.where(loop, -1, nodes[len(matched) :, 1])
-        template = np.concatenate([np.array(matched, dtype=np.int64), self._sets + loop.astype(np.int64)])
+        template = np.concatenate([np.array(matched, dtype=np.int64), np.full(len(held), self._sets)])
         distance = np.concatenate([np.array(distances), (1 - np.abs(cells[held])) ** 2])
         self.occurrences = Occurrences(nodes, None, np.arange(len(nodes)), template, distance)
 
@@ -133,3 +127,11 @@ class AlignedMatches(MatchedGraph):
     def order(self, row: int) -> IntArray | None:
         """Return the position in the set of each template node."""
         return np.arange(self.templates[int(self.occurrences.template[row])].k)
+
+
+def _named(graph: Graph, region: IntArray, layout: Layout) -> Graph:
+    """Return the graph with the names of its regions, if nodes are known by label or had names in training."""
+    if graph.node_names is not None or layout.align == "order":
+        return graph
+    names = [layout.names[number] if number >= 0 else "unknown region" for number in region.tolist()]
+    return replace(graph, node_names=np.array(names, dtype=np.str_))

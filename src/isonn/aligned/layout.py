@@ -19,14 +19,11 @@ from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray
 from isonn.targets import values_from_json, values_to_json
 
-ALIGNMENTS = ("auto", "names", "labels", "order")
 SCALES = ("auto", "none", "fisher", "log")
 #: Fisher's z is infinite for a correlation of 1; this limits it to 7.25.
 LARGEST = 1 - 1e-6
 #: Weights whose largest is this many times the median, such as fibre counts, use a logarithmic scale.
 HEAVY_TAIL = 50.0
-#: Minimum number of training graphs in which a connection must be known to count.
-MIN_KNOWN = 3
 #: Matrices are symmetric if their halves differ by less than this share of the largest weight.
 ASYMMETRY = 1e-6
 #: Numbers of the dense matrices that are held at a time: 8 MB.
@@ -41,24 +38,24 @@ class Layout:
 
     Attributes:
         regions: the name, label or number of each region, shape (n,).
+        names: the name of each region.
         align: how nodes are identified: "names", "labels" or "order".
         directed: whether i to j and j to i are two connections.
-        diagonal: whether a region's connection to itself counts.
         scale: "none", "fisher" (arctanh) or "log" (log(1 + w / unit)).
         unit: for "log", the median weight.
     """
 
     regions: NDArray[Any]
+    names: list[str]
     align: str
     directed: bool
-    diagonal: bool
     scale: str
     unit: float = 1.0
 
     @classmethod
-    def learn(cls, graphs: GraphSet, align: str, scale: str, diagonal: bool) -> Layout:
+    def learn(cls, graphs: GraphSet, scale: str) -> Layout:
         """Learn the layout from the training graphs."""
-        align = _alignment(graphs, align)
+        align = _alignment(graphs)
         if align == "order":
             regions = np.arange(int(graphs.sizes.max()))
         else:
@@ -78,7 +75,9 @@ class Layout:
             scale = "fisher" if correlations else "log" if heavy else "none"
         if scale == "log" and off.min() < 0:
             raise InputError(f"scale='log' needs weights >= 0, but one is {off.min():.3g}; use scale='none'")
-        layout = cls(regions, align, True, diagonal, scale, unit)
+        called = graphs.node_label_names if align == "labels" else {}
+        names = [str(called.get(region, region)) for region in regions.tolist()]
+        layout = cls(regions, names, align, True, scale, unit)
         limit = _tolerance(graphs)
         directed = any(_first_asymmetric(block, limit) is not None for _, block, _ in layout.matrices(graphs))
         return replace(layout, directed=directed)
@@ -91,9 +90,7 @@ class Layout:
     @cached_property
     def pairs(self) -> IntArray:
         """The two regions of each connection, shape (p, 2)."""
-        i, j = np.indices((self.n, self.n)).reshape(2, -1) if self.directed else np.triu_indices(self.n)
-        keep = (i != j) | self.diagonal
-        return np.column_stack([i[keep], j[keep]])
+        return np.column_stack(_pairs(self.n, self.directed))
 
     @cached_property
     def numbers(self) -> IntArray:
@@ -111,8 +108,8 @@ class Layout:
 
     def inside(self, nodes: Sequence[int]) -> IntArray:
         """Return the connections among some regions."""
-        k, members = len(nodes), np.array(nodes)
-        a, b = np.nonzero(~np.eye(k, dtype=bool)) if self.directed else np.triu_indices(k, 1)
+        members = np.array(nodes)
+        a, b = _pairs(len(nodes), self.directed)
         return np.asarray(self.numbers[members[a], members[b]])
 
     def region_of_node(self, graphs: GraphSet) -> IntArray:
@@ -212,74 +209,32 @@ class Layout:
         return cls(**{**stored, "regions": values_from_json(stored["regions"])})
 
 
-@dataclass(frozen=True, eq=False)
-class Scaling:
-    """Mean and spread of every connection over the training graphs.
-
-    Attributes:
-        mean, spread: shape (p,); a constant connection has infinite spread, so that it does not count.
-        whole: one spread for all connections, for the ridge part, so that rare connections are not scaled up.
-    """
-
-    mean: Floats
-    spread: Floats
-    whole: float
-
-    @classmethod
-    def learn(cls, values: Floats, known: NDArray[np.bool_] | None) -> Scaling:
-        """Learn from the known weights."""
-        count = np.full(values.shape[1], len(values)) if known is None else known.sum(axis=0)
-        there = values if known is None else np.where(known, values, 0.0)
-        mean = there.sum(axis=0) / np.maximum(count, 1)
-        off = values - mean if known is None else np.where(known, values - mean, 0.0)
-        squares = np.einsum("gp,gp->p", off, off)
-        variance = squares / np.maximum(count, 1)
-        flat = (variance <= 1e-20 * np.maximum(mean**2, 1e-300)) | (count < MIN_KNOWN)
-        whole = float(np.sqrt(squares[~flat].sum() / len(values))) if not flat.all() else 1.0
-        return cls(mean, np.where(flat, np.inf, np.sqrt(variance)), whole)
-
-    def standardised(self, values: Floats, known: NDArray[np.bool_] | None, out: Floats | None = None) -> Floats:
-        """Return every connection with mean 0 and spread 1; 0 if missing. ``out`` may be ``values``."""
-        scaled = np.subtract(values, self.mean, out=out)
-        scaled /= self.spread
-        return scaled if known is None else np.where(known, scaled, 0.0)
-
-    def raw_factor(self) -> Floats:
-        """Return the factors from standardised to centred connections of mean squared norm 1, shape (p,)."""
-        return np.where(np.isfinite(self.spread), self.spread, 0.0) / self.whole
+def _pairs(n: int, directed: bool) -> tuple[IntArray, IntArray]:
+    """Return the first and second of each pair of n regions."""
+    first, second = np.nonzero(~np.eye(n, dtype=bool)) if directed else np.triu_indices(n, 1)
+    return first, second
 
 
-def _alignment(graphs: GraphSet, align: str) -> str:
-    """Return how the nodes of the training graphs are identified."""
-    same_size = bool((graphs.sizes == graphs.sizes[0]).all())
-    if align == "auto":
-        if graphs.node_names is not None and _repeated(graphs, graphs.node_names) is None:
-            return "names"
-        if same_size:
-            return "order"
-        if graphs.node_labels is not None and _repeated(graphs, graphs.node_labels) is None:
-            return "labels"
-        raise InputError(
-            f"graphs of {graphs.name} have {graphs.sizes.min()} to {graphs.sizes.max()} nodes, but no node names or "
-            f"labels identify their regions; add them, or use align='order' if the first nodes are the same regions"
-        )
-    if align != "order":
-        column = graphs.node_names if align == "names" else graphs.node_labels
-        if column is None:
-            raise InputError(f"align={align!r}, but the graphs have no node {align}; add them, or use align='order'")
-        i = _repeated(graphs, column)
-        if i is not None:
-            raise InputError(f"graph {i} of {len(graphs)} has two nodes with equal {align}; make them unique")
-    return align
+def _alignment(graphs: GraphSet) -> str:
+    """Return how the nodes of the training graphs are identified: "names", "order" or "labels"."""
+    if _identify(graphs, graphs.node_names):
+        return "names"
+    if (graphs.sizes == graphs.sizes[0]).all():
+        return "order"
+    if _identify(graphs, graphs.node_labels):
+        return "labels"
+    raise InputError(
+        f"graphs of {graphs.name} have {graphs.sizes.min()} to {graphs.sizes.max()} nodes, but no node names or labels "
+        f"identify their regions; add names that no two nodes of a graph share"
+    )
 
 
-def _repeated(graphs: GraphSet, column: NDArray[Any]) -> int | None:
-    """Return a graph in which two nodes have the same key, or None."""
-    owner = np.repeat(np.arange(len(graphs)), graphs.sizes)
-    _, code = np.unique(column, return_inverse=True)
-    key = np.sort(owner * (int(code.max()) + 1) + code.reshape(-1))
-    twice = np.flatnonzero(key[1:] == key[:-1])
-    return int(key[twice[0]] // (int(code.max()) + 1)) if len(twice) else None
+def _identify(graphs: GraphSet, column: NDArray[Any] | None) -> bool:
+    """Return whether no two nodes of a graph have the same name or label."""
+    if column is None:
+        return False
+    owner, (values, code) = np.repeat(np.arange(len(graphs)), graphs.sizes), np.unique(column, return_inverse=True)
+    return len(np.unique(owner * len(values) + code.reshape(-1))) == len(owner)
 
 
 def _keys(graphs: GraphSet, align: str) -> NDArray[Any]:

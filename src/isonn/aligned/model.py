@@ -1,4 +1,4 @@
-"""Sets of regions, and `SetModel`: outputs as weighted sums of sets of regions and of connections."""
+"""Sets of regions, and `AlignedModel`: outputs as weighted sums of sets of regions and of connections."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.aligned.encoder import Encoder, Scaling
 from isonn.aligned.layout import Layout
+from isonn.confounds import Adjustment
+from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats
+
+#: The weights that a saved model keeps as arrays.
+WEIGHTS = ("coef", "connections", "intercept")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,30 +61,37 @@ def set_values(sets: Sequence[RegionSet], cells: Floats, layout: Layout) -> Floa
 
 
 @dataclass(frozen=True, eq=False)
-class SetModel:
-    """What a fitted model computes from standardised connections.
+class AlignedModel:
+    """What a fitted model computes from graphs.
 
     Attributes:
-        layout: regions and connections.
+        encoder: from graphs to standardised connections.
         sets: the sets of regions.
         coef: their weights, shape (outputs, sets).
         connections: weights of connections on their own, shape (outputs, p).
         intercept: outputs of the average training graph, shape (outputs,).
     """
 
-    layout: Layout
+    encoder: Encoder
     sets: list[RegionSet]
     coef: Floats
     connections: Floats
     intercept: Floats
 
-    def set_values(self, cells: Floats) -> Floats:
-        """Return the value of every set in every graph, shape (g, sets)."""
-        return set_values(self.sets, cells, self.layout)
+    @property
+    def layout(self) -> Layout:
+        """Regions and connections."""
+        return self.encoder.layout
 
-    def outputs(self, cells: Floats) -> Floats:
+    def terms(self, graphs: GraphSet) -> tuple[Floats, Floats]:
+        """Return the value of every set, shape (g, sets), and the sum of connections per output, (g, outputs)."""
+        cells = self.encoder.cells(graphs)
+        return set_values(self.sets, cells, self.layout), cells @ self.connections.T
+
+    def outputs(self, graphs: GraphSet) -> Floats:
         """Return the outputs of every graph, shape (g, outputs)."""
-        return np.asarray(self.intercept + self.set_values(cells) @ self.coef.T + cells @ self.connections.T)
+        sets, connections = self.terms(graphs)
+        return np.asarray(self.intercept + sets @ self.coef.T + connections)
 
     def contributions(self) -> Floats:
         """Return what one standard deviation of each connection adds, also in sets, shape (outputs, n, n)."""
@@ -87,26 +100,40 @@ class SetModel:
             total[:, self.layout.inside(regions.nodes)] += self.coef[:, number, None] * regions.weight
         return self.layout.as_matrices(total)
 
-    def describe(self) -> list[dict[str, Any]]:
-        """Return the sets as JSON."""
-        return [asdict(regions) for regions in self.sets]
+    def describe(self) -> dict[str, Any]:
+        """Return what `restore` needs besides `tensors`, as JSON."""
+        encoder = self.encoder
+        return {
+            "layout": encoder.layout.describe(),
+            "adjustment": encoder.adjustment.describe(),
+            "whole": encoder.scaling.whole,
+            "sets": [asdict(regions) for regions in self.sets],
+        }
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the weights by name."""
-        return {"coef": self.coef, "connections": self.connections, "intercept": self.intercept}
+        """Return the learned numbers by name."""
+        return {
+            "mean": self.encoder.scaling.mean,
+            "spread": self.encoder.scaling.spread,
+            **self.encoder.adjustment.tensors(),
+            **{name: getattr(self, name) for name in WEIGHTS},
+        }
 
     @classmethod
-    def restore(
-        cls, layout: Layout, sets: Sequence[Mapping[str, Any]], tensors: Mapping[str, NDArray[Any]]
-    ) -> SetModel:
+    def restore(cls, stored: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]], outputs: int) -> AlignedModel:
         """Restore the model from `describe` and `tensors`."""
         numbers = ("score", "rank", "spread")
-        restored = [
-            RegionSet(tuple(map(int, stored["nodes"])), int(stored["sign"]), *(float(stored[name]) for name in numbers))
-            for stored in sets
+        sets = [
+            RegionSet(tuple(map(int, entry["nodes"])), int(entry["sign"]), *(float(entry[name]) for name in numbers))
+            for entry in stored["sets"]
         ]
-        model = cls(layout, restored, tensors["coef"], tensors["connections"], tensors["intercept"])
-        outputs = len(model.intercept)
-        if model.connections.shape != (outputs, len(layout.pairs)) or model.coef.shape != (outputs, len(restored)):
-            raise ValueError("weights and regions differ in size")
-        return model
+        layout, adjustment = Layout.restore(stored["layout"]), Adjustment.restore(stored["adjustment"], tensors)
+        scaling = Scaling(tensors["mean"], tensors["spread"], float(stored["whole"]))
+        coef, connections, intercept = (tensors[name] for name in WEIGHTS)
+        p = len(layout.pairs)
+        by_connection = (scaling.mean, scaling.spread, adjustment.slopes, connections)
+        if any(values.shape[-1:] != (p,) for values in by_connection) or len(connections) != outputs:
+            raise ValueError("weights and connections differ in number")
+        if coef.shape != (outputs, len(sets)) or intercept.shape != (outputs,):
+            raise ValueError("weights and sets or outputs differ in number")
+        return cls(Encoder(layout, adjustment, scaling), sets, coef, connections, intercept)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from isonn.cli import options as opt
 from isonn.cli.options import flag, option
-from isonn.cli.reading import graphs_of, label_of, reading
+from isonn.cli.reading import graphs_of, reading
 
 
 def alerts(
@@ -27,6 +27,7 @@ def alerts(
     ] = False,
     smiles: opt.SmilesColumn = None,
     target: opt.TrueColumns = None,
+    values: opt.Values = None,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -38,7 +39,7 @@ def alerts(
     import isonn
     from isonn.errors import InputError
     from isonn.files import check_new
-    from isonn.screening.sources import target_names
+    from isonn.screening.sources import label_of, target_names
 
     for path in (out, html):
         if path is not None:
@@ -51,7 +52,7 @@ def alerts(
             f"{model} predicts numbers, and alerts warn of a class; fit classes, such as values above a threshold, or "
             f"see what raises and lowers a number with isonn explain"
         )
-    graphs = graphs_of(data, clf, **reading(smiles, target))
+    graphs = graphs_of(data, clf, **reading(smiles, target, values=values))
     if graphs.y is None:
         columns = ", ".join(target_names(clf))
         column = f"add the column {columns}" if columns else "add them"

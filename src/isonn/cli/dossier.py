@@ -27,6 +27,8 @@ def dossier(
     ] = None,
     smiles: opt.SmilesColumn = None,
     target: opt.TrueColumns = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -49,7 +51,7 @@ def dossier(
         raise InputError(f"a dossier needs a subgraph model, and {model} holds a {type(clf).__name__}; fit one")
     if clf.n_templates is not None:
         raise InputError(f"{model} is a short list, which was chosen on all graphs; fit it without --templates")
-    graphs = graphs_of(data, clf, **reading(smiles, target))
+    graphs = graphs_of(data, clf, **reading(smiles, target, censored=censored, values=values))
     if graphs.y is None:
         raise InputError(f"{data} has no targets to validate the model with; name their column with --target")
     scaffolds, alerts = _of_molecules(clf, graphs)

@@ -20,8 +20,7 @@ from isonn.cli.running import (
     processes,
     run_missing,
     terminal_width,
-    write_json,
-    write_text,
+    write_results,
 )
 from isonn.errors import InputError
 
@@ -92,6 +91,7 @@ def evaluate(
     confounds: opt.Confounds = None,
     harmonize: opt.Harmonize = None,
     select: opt.Select = None,
+    atlas: opt.Atlas = None,
     runs: opt.Runs = None,
     missing: opt.Missing = None,
     join_case: opt.JoinCase = False,
@@ -117,7 +117,7 @@ def evaluate(
         table_settings,
         unsupported_reasons,
     )
-    from isonn.experiments.tables import as_csv, curves_markdown, failures, legend, markdown, remarks
+    from isonn.experiments.tables import curves_markdown, failures, legend, markdown, remarks
     from isonn.files import check_new
     from isonn.params import check_count
 
@@ -132,8 +132,9 @@ def evaluate(
         _check_settings(names, fixed)
     chosen = _protocol(protocol, split, group, test)
     n_jobs = processes(jobs)
-    options = reading(smiles, target, select=select, runs=runs, missing=missing, join_case=join_case)
-    options |= reading(standardize=standardize, censored=censored, values=values, skip_bad=skip_bad)
+    molecules = {"standardize": standardize, "censored": censored, "values": values, "skip_bad": skip_bad}
+    connectomes = {"select": select, "atlas": atlas, "runs": runs, "missing": missing, "join_case": join_case}
+    options = reading(smiles, target, **molecules, **connectomes)
     source = Source(data, options, test, numbers, opt.split_names(confounds))
     graphs = source.load()
     check_target(graphs, data)
@@ -190,8 +191,6 @@ def evaluate(
         "left_out": left_out,
         **({"learning_curves": curves} if curves else {}),
     }
-    written = write_json(store.folder / "results.json", summary)
-    write_text(store.folder / "results.csv", as_csv([("table", rows)]))
     few = check_seeds(chosen, seeds)
     notes = [
         *failures(rows),
@@ -207,7 +206,8 @@ def evaluate(
         metric = next(name for row in rows for name in row.metrics)
         more.append(f"{METRICS[metric].heading} by training graphs:\n\n{curves_markdown(curves, metric)}\n")
     text = "\n\n".join([*notes, *legend(rows), *more]).rstrip()
-    write_text(store.folder / "results.md", f"# {graphs.name}\n\n{markdown(rows)}\n{text}\n")
+    page = f"# {graphs.name}\n\n{markdown(rows)}\n{text}\n"
+    written = write_results(store.folder, summary, [("table", rows)], page)
     if as_json:
         sys.stdout.write(written)
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from isonn.cli import options as opt
 from isonn.cli.options import argument, flag, option
-from isonn.cli.reading import given_graphs, label_of, reading
+from isonn.cli.reading import given_graphs, reading
 
 if TYPE_CHECKING:
     from isonn.graphs import GraphSet
@@ -37,6 +37,8 @@ def explain(
     ] = None,
     smiles: opt.SmilesColumn = None,
     target: opt.TrueColumns = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
     select: opt.Select = None,
     runs: opt.Runs = None,
     missing: opt.Missing = None,
@@ -60,12 +62,14 @@ def explain(
     from isonn.files import check_new
     from isonn.report.explain_page import explain_page
     from isonn.report.page import write
+    from isonn.screening.sources import label_of
 
     if out is not None:
         check_new(out)
     clf = isonn.load_model(model)
     explained = label_of(clf, label)
-    graphs = given_graphs(data, clf, **reading(smiles, target, select=select, runs=runs, missing=missing))
+    options = reading(smiles, target, censored=censored, values=values, select=select, runs=runs, missing=missing)
+    graphs = given_graphs(data, clf, **options)
     wanted = (goal or "") if suggest else None
     text, shown = explain_page(clf, graphs, graph, model, quiet=as_json or out is None, label=explained, suggest=wanted)
     if out is not None:
@@ -82,9 +86,14 @@ def explain(
             against = " against it" * (best is not None and best.contribution < 0 and panel.value is None)
             print(told + (f"; strongest reason{against}: {_line(best)}" if best else "; no reason found"))
             continue
-        print(told, *(f"  {_line(reason)}; without it: {reason.without}" for reason in panel.reasons), sep="\n")
+        print(told, *(f"  {_line(reason)}{_deleted(reason)}" for reason in panel.reasons), sep="\n")
     if out is not None:
         print(f"{len(shown)} graph{'s' * (len(shown) != 1)} in {out}")
+
+
+def _deleted(reason: ReasonRow) -> str:
+    """Say what the model answers without the piece; nothing is left of a graph that is one piece."""
+    return f"; without it: {reason.without}" if reason.without else ""
 
 
 def _line(reason: ReasonRow) -> str:
@@ -93,11 +102,14 @@ def _line(reason: ReasonRow) -> str:
 
 def _facts(panel: Panel, graphs: GraphSet) -> dict[str, object]:
     names = ("name", "truth", "predicted", "explained", "probabilities", "score", "logarithm", "base")
-    lists = {"reasons": ("text", "nodes", "contribution", "without")}
-    lists["matches"] = ("template", "nodes", "distance", "contribution")
+    reason = ("text", "nodes", "contribution", "without")
     return {
         "graph": int(graphs.table["row"][panel.number]) if "row" in graphs.table else panel.number,
         **{name: getattr(panel, name) for name in names},
         "probabilities": dict(panel.probabilities),
-        **{key: [{n: getattr(entry, n) for n in of} for entry in getattr(panel, key)] for key, of in lists.items()},
+        "reasons": [{name: getattr(row, name) for name in reason} for row in panel.reasons],
+        "matches": [
+            {"template": match.template, "nodes": place, "distance": match.distance, "contribution": match.contribution}
+            for match, place in panel.matches
+        ],
     }

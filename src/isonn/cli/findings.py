@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from isonn.cli import options as opt
 from isonn.cli.options import argument, option
-from isonn.cli.reading import graphs_of, label_of, reading
+from isonn.cli.reading import graphs_of, reading
 
 
 def findings(
@@ -45,6 +45,7 @@ def findings(
     from isonn.connectomes.figures import write_pdf
     from isonn.errors import InputError
     from isonn.files import check_new
+    from isonn.screening.sources import label_of
 
     sets = None if out is None else out.with_name(f"{out.stem}-sets.csv")
     if out is not None and out.suffix not in (".csv", ".html", ".pdf"):

@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isonn.cli import options as opt
-from isonn.cli.fit_summary import model_facts, sentences
 from isonn.cli.options import CONNECTOMES, LARGE, MODEL, flag, option
 from isonn.cli.reading import check_target, is_large, list_changes, reader_at, reading, takes_option
+from isonn.cli.summary import model_facts, sentences
 from isonn.errors import InputError
 
 if TYPE_CHECKING:
@@ -86,7 +85,6 @@ def fit(
             LARGE,
             "Address of a dask scheduler whose workers count subgraphs; they share the folder of --bank.",
             "--cluster",
-            "--scheduler",
         ),
     ] = None,
     confounds: opt.Confounds = None,
@@ -100,6 +98,7 @@ def fit(
         ),
     ] = None,
     select: opt.Select = None,
+    atlas: opt.Atlas = None,
     runs: opt.Runs = None,
     missing: opt.Missing = None,
     join_case: opt.JoinCase = False,
@@ -117,7 +116,6 @@ def fit(
     from isonn.files import check_new, remove_strays
 
     files = _Files(out, bank, resume)
-    files.check()
     if changes is not None:
         check_new(changes)
     if keep_examples not in (None, "ids", "smiles"):
@@ -133,8 +131,9 @@ def fit(
         random_state=seed,
         verbose=int(not as_json),
     )
-    options = reading(smiles, target, select=select, runs=runs, missing=missing, join_case=join_case)
-    options |= reading(standardize=standardize, censored=censored, values=values, skip_bad=skip_bad)
+    molecules = {"standardize": standardize, "censored": censored, "values": values, "skip_bad": skip_bad}
+    connectomes = {"select": select, "atlas": atlas, "runs": runs, "missing": missing, "join_case": join_case}
+    options = reading(smiles, target, **molecules, **connectomes)
     if numbers is not None and takes_option(data, "numbers"):
         options["numbers"] = numbers
     load = cache(lambda: isonn.load(data, **options))  # read once
@@ -145,39 +144,38 @@ def fit(
     _check_method(method, "isonn-aligned", {"--confounds": confounds, "--harmonize": harmonize, "--group": group})
     large = {"--bank": bank, "--jobs": jobs, "--cluster": scheduler}
     _check_method(method, "isonn-subgraph", large)
-    streamed = any(value is not None for value in large.values())
-    streamed = method == "isonn-subgraph" and (streamed or is_large(data))
-    stream = isonn.stream(data, **options) if streamed else None
-    if stream is None:
-        files.check_checkpoint()
+    streamed = method == "isonn-subgraph" and (any(value is not None for value in large.values()) or is_large(data))
+    if not streamed and files.checkpoint.exists() and not (resume or files.finished):
+        raise InputError(f"{files.checkpoint} holds a stopped run; add --resume to continue, or remove it")
+    training: Any = isonn.stream(data, **options) if streamed else _with_targets(load(), data)
+    pieces = training if streamed else [training]
     if files.finished:
-        _tidy_up(parameters, files, [_with_targets(load(), data)] if stream is None else stream)
+        _tidy_up(parameters, files, pieces)
         return
     remove_strays(out.parent, out.name)
+    if confounds is not None:
+        training = training.with_confounds(list(opt.split_names(confounds)))
+    if numbers is None:
+        first = next(iter(pieces), None)
+        numbers = first is not None and first.y is not None and predicts_numbers(first)
+    model = _estimator(method, parameters, numbers)
+    arguments: dict[str, Any] = {} if group is None else {"groups": group}
+    if hasattr(model, "epochs"):
+        arguments |= {"checkpoint": files.checkpoint, "resume": resume}
+    workers: Any = nullcontext(processes(jobs)) if scheduler is None else calls_on_cluster(scheduler)
     try:
-        training: Any = _with_targets(load(), data) if stream is None else stream
-        if confounds is not None:
-            training = training.with_confounds(list(opt.split_names(confounds)))
-        if numbers is None:
-            first = training if stream is None else next(iter(stream), None)
-            numbers = first is not None and first.y is not None and predicts_numbers(first)
-        model = _estimator(method, parameters, numbers)
-        arguments: dict[str, Any] = {} if group is None else {"groups": group}
-        if hasattr(model, "epochs"):
-            arguments |= {"checkpoint": files.checkpoint, "resume": resume}
-        workers: Any = nullcontext(processes(jobs)) if scheduler is None else calls_on_cluster(scheduler)
         with workers as run:
-            if stream is not None:
-                stream.bank, stream.workers = files.bank, run
+            if streamed:
+                training.bank, training.workers = files.bank, run
             _fit(model, training, files, arguments)
-        changed = list_changes(changes, [training] if stream is None else stream if changes else ())
+        changed = list_changes(changes, () if streamed and changes is None else pieces)
         model.save(out)
     finally:
         if out.exists():  # saved here or by another process, so this run is not resumed
             files.remove()
-    graphs = len(training) if stream is None else stream.graphs
+    graphs = training.graphs if streamed else len(training)
     facts = {"model": str(out), "data": training.name, "graphs": graphs}
-    facts |= model_facts(model, training if stream is None else None)
+    facts |= model_facts(model, None if streamed else training)
     if as_json:
         print(json.dumps({**facts, **changed}))
         return
@@ -186,42 +184,23 @@ def fit(
     print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
 
 
-@dataclass(frozen=True)
 class _Files:
-    """What a run writes: the model, and what a stopped run keeps beside it."""
+    """What a run writes: the model, and what a stopped run keeps beside it.
 
-    out: Path
-    given_bank: Path | None
-    resume: bool
+    Attributes:
+        finished: whether a run was killed after saving: --resume finishes it, or the same command if files are left.
+    """
 
-    @property
-    def checkpoint(self) -> Path:
-        return self.out.parent / f"{self.out.name}.checkpoint"
-
-    @property
-    def bank(self) -> Path:
-        return self.given_bank or self.out.parent / f"{self.out.name}.bank"
-
-    @property
-    def beside(self) -> list[Path]:
-        return [self.checkpoint, *([self.bank] if self.given_bank is None else [])]
-
-    @property
-    def finished(self) -> bool:
-        """Whether a run was killed after saving: --resume finishes it, or the same command if files are left."""
-        return self.out.is_dir() and (self.resume or any(path.exists() for path in self.beside))
-
-    def check(self) -> None:
-        """Raise `InputError` if the model exists and is not one of a stopped run."""
+    def __init__(self, out: Path, bank: Path | None, resume: bool) -> None:
         from isonn.files import check_new
 
+        self.out = out
+        self.checkpoint = out.parent / f"{out.name}.checkpoint"
+        self.bank = bank or out.parent / f"{out.name}.bank"
+        self.beside = [self.checkpoint] if bank else [self.checkpoint, self.bank]
+        self.finished = out.is_dir() and (resume or any(path.exists() for path in self.beside))
         if not self.finished:
-            check_new(self.out, "another --out")
-
-    def check_checkpoint(self) -> None:
-        """Raise `InputError` if there is a checkpoint that would be ignored."""
-        if self.checkpoint.exists() and not self.resume and not self.finished:
-            raise InputError(f"{self.checkpoint} holds a stopped run; add --resume to continue, or remove it")
+            check_new(out, "another --out")
 
     def remove(self) -> None:
         """Remove what a stopped run would need."""
@@ -245,14 +224,12 @@ def _with_targets(graphs: GraphSet, data: str) -> GraphSet:
 
 def _usual_method(data: str, load: Callable[[], GraphSet]) -> str:
     """Return the method for the graphs: sets of regions for graphs on one atlas, else subgraphs."""
+    from isonn.experiments.methods import on_one_atlas
+
     reader = reader_at(data)
-    if reader is None or reader.name not in ("connectomes", "matrices", "saved"):
+    if is_large(data) or (reader is not None and reader.name not in ("connectomes", "matrices", "saved")):
         return "isonn-subgraph"
-    if reader.name == "connectomes":
-        return "isonn-aligned"
-    graphs = load()
-    named = reader.name == "matrices" and graphs.node_names is not None and graphs.weights is not None
-    return "isonn-aligned" if graphs.kind == "connectomes" or named else "isonn-subgraph"
+    return "isonn-aligned" if on_one_atlas(load()) else "isonn-subgraph"
 
 
 def _check_method(method: str, needed: str, options: dict[str, Any]) -> None:

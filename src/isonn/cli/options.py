@@ -120,6 +120,14 @@ Harmonize = Annotated[
     option(CONNECTOMES, "A column, such as site, whose differences in mean and spread are removed (ComBat)."),
 ]
 Select = Annotated[str | None, option(CONNECTOMES, "Entities of the files to read: 'desc=denoised task=rest'.")]
+Atlas = Annotated[
+    str | None,
+    option(
+        CONNECTOMES,
+        "Names, networks and coordinates of the regions: a file, or a name such as schaefer-200-7.",
+        default="atlas.csv of DATA",
+    ),
+]
 JoinCase = Annotated[bool, flag(CONNECTOMES, "Classes that differ only in case are one class.", "--join-case")]
 
 Runs = Annotated[
@@ -140,7 +148,6 @@ Scheduler = Annotated[
         RUNNING,
         "Address of a dask scheduler, such as tcp://host:8786, whose workers run the jobs.",
         "--cluster",
-        "--scheduler",
     ),
 ]
 

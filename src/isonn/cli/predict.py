@@ -13,9 +13,9 @@ import typer
 
 from isonn.cli import options as opt
 from isonn.cli.options import RUNNING, argument, flag, option
+from isonn.cli.summary import scores_text
 
 if TYPE_CHECKING:
-    from isonn.experiments.metrics import Scores
     from isonn.screening import Screened
 
 ADDED, BEST = "Columns to add", "The best rows"
@@ -88,7 +88,7 @@ def predict(
     from isonn.experiments.cluster import calls_on_cluster
     from isonn.files import check_new
     from isonn.screening import Best, screen
-    from isonn.screening.run import partial_folder
+    from isonn.screening.partial import partial_folder
 
     if resume and out is None:
         raise InputError("--resume needs --out, the file that was being written; give it")
@@ -141,7 +141,7 @@ def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folde
             name = str(graphs.table["row"][i]) if "row" in graphs.table else str(number)
             facts = facts_of(graphs[i].row or {}, None if standard is None else standard[i])
             warned = None if rules is None else rules[i]
-            page = prediction_dossier(clf.explain(graphs[i : i + 1]), f"graph {name}", facts, warned)
+            page = prediction_dossier(clf.explain(graphs[i : i + 1]), name, facts, warned)
             page.to_html(folder / f"{number}.html")
             number += 1
     print(f"{number} dossiers in {folder}: drafts for an expert, not regulatory statements", file=sys.stderr)
@@ -162,7 +162,7 @@ def _rules(graphs: Any) -> tuple[list[list[str]] | None, list[str] | None]:
 def _is_new(out: Path, resume: bool) -> bool:
     """Return whether there is something left to do; raise `InputError` if files are in the way."""
     from isonn.errors import InputError
-    from isonn.screening.run import partial_folder
+    from isonn.screening.partial import partial_folder
 
     partial = partial_folder(out)
     if out.exists():
@@ -180,7 +180,9 @@ def _is_new(out: Path, resume: bool) -> bool:
 
 def _tell(done: Screened, out: Path | None, top: int | None) -> None:
     """Print what was done on standard error."""
+    from isonn.experiments.metrics import mean_score
     from isonn.graphs.io.registry import listed
+    from isonn.graphs.io.target_column import unit_of
 
     def say(text: str) -> None:
         print(text, file=sys.stderr)
@@ -193,8 +195,7 @@ def _tell(done: Screened, out: Path | None, top: int | None) -> None:
     if done.changes:
         from isonn.molecules.standardizer import changes_told
 
-        counts = dict(done.changes)
-        say(f"isonn: {changes_told(counts.pop('molecules'), done.rows - done.bad, counts)}")
+        say(f"isonn: {changes_told(done.changes, done.rows - done.bad)}")
     if done.bad:
         where = "see the column problem" if top is None else "they are left out"
         say(f"isonn: {done.bad} of {done.rows} rows have a problem; {where}: {listed(done.problems, done.bad)}")
@@ -203,28 +204,8 @@ def _tell(done: Screened, out: Path | None, top: int | None) -> None:
             f"isonn: {done.seen} of {done.rows} graphs are training graphs of this model; "
             f"their predictions do not show how good the model is"
         )
-    for line in _metrics(done):
-        say(line)
-
-
-def _metrics(done: Screened) -> list[str]:
-    """Return a line about each target with true values, after a mean over them if there are several."""
-    from isonn.experiments.metrics import mean_score
-
-    lines = [f"{_metric_text(scores, count)}{f' for {name}' if name else ''}" for name, count, scores in done.scores]
-    if len(lines) > 1:
+    for name, count, scores in done.scores:
+        say(f"{scores_text(scores, unit_of(name))}{f' for {name}' if name else ''} ({count} values)")
+    if len(done.scores) > 1:
         means = mean_score([scores for _, _, scores in done.scores])
-        lines.append(f"{_metric_text(means, None)}, mean of {len(lines)} columns")
-    return lines
-
-
-def _metric_text(scores: Scores, count: int | None) -> str:
-    """Return the usual metrics of classes or numbers in words."""
-    if "rmse" in scores:
-        wanted = [("RMSE", "rmse"), ("MAE", "mae"), ("r", "r")]
-        known = "" if count is None else f" ({count} values)"
-        return ", ".join(f"{text} {scores[name]:.3g}" for text, name in wanted if scores[name] is not None) + known
-    accuracy, auroc = scores["accuracy"], scores["auroc"]
-    assert accuracy is not None
-    known = "" if count is None else f" ({round(accuracy * count)} of {count})"
-    return f"accuracy {100 * accuracy:.1f} %{known}" + ("" if auroc is None else f", AUROC {auroc:.3f}")
+        say(f"{scores_text(means)}, mean of {len(done.scores)} columns")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -34,72 +33,40 @@ def graphs_of(data: str, clf: Any, **options: Any) -> GraphSet:
     """Read DATA whole, for a fitted model: graphs with or without a target; warn about unusable rows."""
     import isonn
     from isonn.errors import DatasetError, IsoNNWarning
-    from isonn.graphs.io.registry import check_options, left_out, option_names, with_likely
-    from isonn.graphs.stream import AT_ONCE
-    from isonn.screening.sources import target_names
+    from isonn.graphs.io.registry import RowReader, check_options, left_out, option_names, with_likely
+    from isonn.screening.sources import check_name, target_names
 
     reader = reader_at(data)
-    if reader is None or not reader.keeps_rows:
+    check_name(data, clf)
+    if not isinstance(reader, RowReader):
         return isonn.load(data, **with_likely(data, target_names(clf), options))
     check_options(reader, options)
     if clf.standardize_ is not None and "standardize" in option_names(reader):
         options = {"standardize": clf.standardize_, **options}
-    sets, problems = [], []
-    for graphs, unusable in reader.rows(Path(data).expanduser(), AT_ONCE, likely=target_names(clf), **options):
-        sets += [] if graphs is None else [graphs]
-        problems += unusable or []
-    if not sets:
+    graphs, problems = reader.rows(Path(data).expanduser(), target_names(clf), **options)
+    if graphs is None:
         first = f" ({problems[0]})" if problems else ""
         raise DatasetError(f"{data} has no usable molecules{first}; correct the file")
     if problems:
         warnings.warn(left_out(Path(data), problems, len(problems)), IsoNNWarning, stacklevel=2)
-    return isonn.GraphSet.concat(sets)
+    return graphs
 
 
 def given_graphs(data: Sequence[str], clf: Any, **options: Any) -> GraphSet:
     """Read DATA for a fitted model: a dataset or path, or molecules written as SMILES."""
-    if len(data) == 1 and not _is_molecule(data[0]):
-        return graphs_of(data[0], clf, **options)
     import isonn
     from isonn.errors import InputError
-    from isonn.files import is_path
+    from isonn.screening.sources import smiles_among
 
-    other = next((text for text in data if is_path(text)), None)
+    smiles = smiles_among(data)
+    if len(data) == 1 and not smiles:
+        return graphs_of(data[0], clf, **options)
+    other = next((text for text in data if text not in smiles), None)
     if other is not None:
-        raise InputError(f"{other} is a file, and {len(data)} items are given; give one file, or only SMILES")
+        raise InputError(f"{other} is not a SMILES, and {len(data)} items are given; give one file, or only SMILES")
     if options:
         raise InputError(f"--{next(iter(options)).replace('_', '-')} is for a file; leave it out beside SMILES")
     return isonn.as_graphset(list(data), ids=list(data), standardize=clf.standardize_)
-
-
-def _is_molecule(text: str) -> bool:
-    """Return whether a text is a SMILES, and not a path or the name of a dataset."""
-    from isonn.files import is_path
-    from isonn.screening.sources import is_dataset
-
-    if is_path(text) or is_dataset(text):
-        return False
-    try:
-        from isonn.molecules.convert import is_smiles
-    except ImportError:
-        return False
-    return is_smiles(text) or re.search(r"[()\[\]=#@]", text) is not None  # a damaged SMILES gets its own error
-
-
-def label_of(clf: Any, text: str | None) -> Any:
-    """Return the class or the column of a model that a text names; None for None."""
-    if text is None:
-        return None
-    from isonn.errors import InputError
-
-    values = clf.target_.classes.tolist()
-    names = clf.label_names_.get("class" if clf.target_.exclusive else "target", {})
-    called = {str(value): value for value in values} | {str(names[value]): value for value in values if value in names}
-    if text not in called:
-        shown = [str(names.get(value, value)) for value in values]
-        more = ", ..." if len(shown) > 10 else ""
-        raise InputError(f"--label {text} is not a class of the model; use one of {', '.join(shown[:10])}{more}")
-    return called[text]
 
 
 def takes_option(data: str, option: str) -> bool:
@@ -149,6 +116,7 @@ def list_changes(path: Path | None, sets: Iterable[GraphSet]) -> dict[str, Any]:
         row,id,smiles,standardized,changes
         1,,CC[NH3+].[Cl-],CCN,"fragment, charge"
     """
+    from isonn.graphs.convert import count_changes
     from isonn.graphs.io.tables import write_text
     from isonn.screening.pieces import CHANGE_COLUMNS
 
@@ -159,14 +127,13 @@ def list_changes(path: Path | None, sets: Iterable[GraphSet]) -> dict[str, Any]:
         if writer is not None:
             writer.writerow(CHANGE_COLUMNS)
         for graphs in sets:
-            changes = graphs.table.get("changes")
-            if changes is not None and (changes != "").any():
-                from isonn.molecules.standardizer import changed_rows, count_changes
+            changed = count_changes(graphs)
+            counts += changed
+            if changed and writer is not None:
+                from isonn.molecules.standardizer import changed_rows
 
-                counts.update({"molecules": int((changes != "").sum()), **count_changes(changes.tolist())})
-                if writer is not None:
-                    rows = None if "row" in graphs.table else range(before, before + len(graphs))
-                    writer.writerows(changed_rows(graphs, rows))
+                rows = None if "row" in graphs.table else range(before, before + len(graphs))
+                writer.writerows(changed_rows(graphs, rows))
             before += len(graphs)
     return {"standardized": dict(counts)} if counts else {}
 

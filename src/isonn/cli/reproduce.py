@@ -18,8 +18,7 @@ from isonn.cli.running import (
     processes,
     run_missing,
     say_set_aside,
-    write_json,
-    write_text,
+    write_results,
 )
 from isonn.errors import InputError
 
@@ -69,7 +68,6 @@ def reproduce(
         plan_study,
         stored_parts,
     )
-    from isonn.experiments.tables import as_csv
 
     spec = load_spec(experiment)
     chosen = protocol if protocol is not None else spec.protocol
@@ -88,7 +86,8 @@ def reproduce(
     if stored:
         if not (folder / "run.json").is_file():
             raise InputError(
-                f"{folder} holds no results of isonn, so there is nothing stored to show; give --out FOLDER"
+                f"{folder} holds no results of isonn, so there is nothing stored to show; give --out FOLDER, or unpack "
+                f"the archives of docs/results into {folder.parent}"
             )
         store = Store(folder)
         parts = stored_parts(spec, loaded, asked, chosen, number, store)
@@ -104,12 +103,12 @@ def reproduce(
         run_missing(spec.name, planned, loaded.graphs, store, n_jobs, scheduler)
     shown = [(part, part_rows(part, store, spec, loaded)) for part in parts]
     about = {"name": chosen, "about": rules.about}
-    written = write_json(store.folder / "results.json", _summary(spec, shown, loaded, about, number))
-    write_text(store.folder / "results.csv", as_csv((part.name, rows) for part, rows in shown))
+    summary = _summary(spec, shown, loaded, about, number)
     over = f"{over_seeds(number)} or as many as are finished" if stored else over_seeds(number)
     foot = [f"In percent, {over}. Protocol {chosen}: {rules.about}.", *_notes(shown, loaded), *unfinished]
     command = _command(experiment, datasets, methods, number, protocol)
-    write_text(store.folder / "results.md", _markdown(spec, shown, loaded, foot, command))
+    page = _markdown(spec, shown, loaded, foot, command)
+    written = write_results(store.folder, summary, ((part.name, rows) for part, rows in shown), page)
     plots = _plots(shown, store.folder)
     if as_json:
         sys.stdout.write(written)

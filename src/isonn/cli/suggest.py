@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from isonn.cli import options as opt
 from isonn.cli.options import argument, option
+from isonn.cli.reading import given_graphs
 
 
 def suggest(
@@ -34,14 +35,23 @@ def suggest(
     clf = isonn.load_model(model)
     if not hasattr(clf, "suggest"):
         raise InputError(f"{model} holds a {type(clf).__name__}, which makes no suggestions; use a subgraph model")
-    given = _one_graph(graph, number, clf)
+    graphs = given_graphs([graph], clf)
+    rows = graphs.table["row"].tolist() if "row" in graphs.table else list(range(len(graphs)))
+    if number not in rows:
+        raise InputError(f"--graph {number} is out of range: {graphs.name} has graphs 0 to {max(rows)}")
+    given = graphs[[rows.index(number)]]
     predicted = clf.predict(given)[0]
-    suggestions = clf.suggest(given, read_goal(clf, goal, predicted), label=label, steps=steps, top=top)
+    wanted = read_goal(clf, goal, predicted)
+    suggestions = clf.suggest(given, wanted, label=label, steps=steps, top=top)
     if as_json:
         print(json.dumps([_facts(suggestion) for suggestion in suggestions], indent=1))
         return
     numeric = clf.target_.numeric
-    print(f"now predicted: {predicted:.3g}" if numeric else f"now predicted: {predicted}")
+    print(
+        f"now predicted: {predicted:.3g}"
+        if numeric
+        else f"now predicted: {predicted}; the probability of {wanted} is first"
+    )
     for suggestion in suggestions:
         answer = f"{suggestion.answer:.3g}" if numeric else f"{100 * suggestion.answer:.1f} %"
         similar = "" if suggestion.similarity is None else f"  similarity {suggestion.similarity:.2f}"
@@ -51,23 +61,6 @@ def suggest(
         print(f"{answer:>8}{similar}  {suggestion.text}{structure}{domain}{missed}")
     if not suggestions:
         print("no small edit moves the prediction to the goal")
-
-
-def _one_graph(text: str, number: int, clf: Any) -> Any:
-    """Return the graph of a SMILES, or one of a dataset."""
-    from isonn.cli.reading import graphs_of
-    from isonn.errors import InputError
-    from isonn.files import is_path
-    from isonn.graphs.convert import as_graphset
-
-    if clf.kind_ == "molecules" and not is_path(text):
-        return as_graphset([text], standardize=clf.standardize_)
-    graphs = graphs_of(text, clf)
-    rows = graphs.table["row"].tolist() if "row" in graphs.table else list(range(len(graphs)))
-    if number not in rows:
-        raise InputError(f"--graph {number} is out of range: {graphs.name} has graphs 0 to {max(rows)}")
-    place = rows.index(number)
-    return graphs[place : place + 1]
 
 
 def _facts(suggestion: Any) -> dict[str, Any]:

@@ -123,7 +123,6 @@ class Adjustment:
         *,
         site: str | None = None,
         squared: Sequence[str] = (),
-        unseen: str = "mean",
         source: NDArray[np.bool_] | None = None,
     ) -> tuple[Adjustment, Floats]:
         """Fit to training graphs and return their adjusted values.
@@ -133,7 +132,6 @@ class Adjustment:
             values: their features, shape (g, p); may be changed.
             site: the column to harmonise.
             squared: numeric confounds whose square counts as well.
-            unseen: how to treat a category that was not in training: "mean" or "error".
             source: the graphs that slopes are learned from, shape (g,); None stands for all.
         """
         names = list(graphs.confounds)
@@ -143,7 +141,7 @@ class Adjustment:
                 raise InputError(f"harmonize={site!r} is not a column of {graphs.name}; its columns are: {columns}")
             names.append(site)
         graphs = _with_categories(graphs, site)
-        confounds, combat = Confounds.learn(graphs, names, squared, unseen), None
+        confounds, combat = Confounds.learn(graphs, names, squared), None
         if site is not None:
             covariates = confounds.without(site).matrix(graphs)
             combat = Combat.learn(values, graphs.table[site], covariates)

@@ -52,8 +52,8 @@ class Confound:
         means = confound._raw(values)[0].mean(axis=0)
         return replace(confound, means=tuple(means.tolist()))
 
-    def columns(self, values: NDArray[Any], unseen: str = "mean") -> Floats:
-        """Return the centred columns of some graphs, shape (g, columns)."""
+    def columns(self, values: NDArray[Any]) -> Floats:
+        """Return the centred columns of some graphs, shape (g, columns); a category that is new counts as the mean."""
         _check_complete(self.name, values)
         if bool(self.categories) == (values.dtype.kind in "biuf"):
             was = "text" if self.categories else "numbers"
@@ -61,11 +61,6 @@ class Confound:
         raw, seen = self._raw(values)
         if not seen.all():
             new = values[~seen]
-            if unseen == "error":
-                raise InputError(
-                    f"{self.name} {str(new[0])!r} was not in training ({len(new)} graphs); leave these graphs out, or "
-                    f"use unseen='mean'"
-                )
             warnings.warn(
                 f"{self.name} {str(new[0])!r} was not in training; its {len(new)} graphs are adjusted as the average",
                 IsoNNWarning,
@@ -89,14 +84,12 @@ class Confounds:
 
     Attributes:
         parts: one `Confound` per column of the table.
-        unseen: how to treat a category that was not in training: "mean" or "error".
     """
 
     parts: tuple[Confound, ...]
-    unseen: str = "mean"
 
     @classmethod
-    def learn(cls, graphs: GraphSet, names: Sequence[str], squared: Sequence[str], unseen: str) -> Confounds:
+    def learn(cls, graphs: GraphSet, names: Sequence[str], squared: Sequence[str]) -> Confounds:
         """Learn from the training graphs; raise an error for gaps and for too many columns."""
         odd = [name for name in squared if name not in names]
         if odd:
@@ -108,7 +101,7 @@ class Confounds:
                 f"{columns} columns of confounds are too many for {len(graphs)} graphs; use fewer, at most "
                 f"{max(len(graphs) - 4, 0)}"
             )
-        return cls(parts, unseen)
+        return cls(parts)
 
     @property
     def names(self) -> list[str]:
@@ -117,7 +110,7 @@ class Confounds:
 
     def without(self, name: str) -> Confounds:
         """Return all confounds but one."""
-        return Confounds(tuple(part for part in self.parts if part.name != name), self.unseen)
+        return Confounds(tuple(part for part in self.parts if part.name != name))
 
     def matrix(self, graphs: GraphSet) -> Floats:
         """Return the centred columns of all confounds, shape (g, columns)."""
@@ -127,7 +120,7 @@ class Confounds:
                 f"{graphs.name} has no {missing[0]!r}, but the model was fitted with the confounds "
                 f"{', '.join(self.names)}; give them with confounds=, or graphs.with_confounds(table)"
             )
-        columns = [part.columns(graphs.table[part.name], self.unseen) for part in self.parts]
+        columns = [part.columns(graphs.table[part.name]) for part in self.parts]
         return np.column_stack([np.zeros((len(graphs), 0)), *columns])
 
     def slices(self) -> dict[str, slice]:
@@ -152,16 +145,15 @@ class Confounds:
                 codes = joint
         return codes
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> list[dict[str, Any]]:
         """Return the confounds as JSON."""
-        return {"unseen": self.unseen, "parts": [vars(part) for part in self.parts]}
+        return [vars(part) for part in self.parts]
 
     @classmethod
-    def restore(cls, stored: Mapping[str, Any]) -> Confounds:
+    def restore(cls, stored: Sequence[Mapping[str, Any]]) -> Confounds:
         """Restore the confounds from `describe`."""
         lists = ("categories", "means")
-        parts = [Confound(**{**part, **{name: tuple(part[name]) for name in lists}}) for part in stored["parts"]]
-        return cls(tuple(parts), stored["unseen"])
+        return cls(tuple(Confound(**{**part, **{name: tuple(part[name]) for name in lists}}) for part in stored))
 
 
 def _check_complete(name: str, values: NDArray[Any]) -> None:

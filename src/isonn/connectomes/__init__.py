@@ -8,7 +8,7 @@ from isonn.connectomes.atlas import Atlas, as_atlas
 from isonn.connectomes.convert import from_matrices
 from isonn.connectomes.figures import save_figures
 from isonn.connectomes.findings import Connection, Findings, Subnetwork, findings
-from isonn.connectomes.page import brain_page, matrix_svg
+from isonn.connectomes.page import brain_page
 from isonn.connectomes.stability import stability
 from isonn.connectomes.synthetic import PlantedConnectomes, planted_connectomes, planted_series
 from isonn.connectomes.timeseries import Connectivity
@@ -24,7 +24,6 @@ __all__ = [
     "brain_page",
     "findings",
     "from_matrices",
-    "matrix_svg",
     "planted_connectomes",
     "planted_series",
     "save_figures",

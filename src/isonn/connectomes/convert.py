@@ -33,42 +33,33 @@ COMPACT = 2**24
 
 def from_matrices(
     matrices: Any,
-    y: ArrayLike | None = None,
+    y: ArrayLike | str | None = None,
     *,
     atlas: Any = None,
     ids: Iterable[Any] | None = None,
     participants: Any = None,
-    target: str | Sequence[str] | None = None,
-    discard_diagonal: bool | None = None,
-    diagonal: bool = False,
-    directed: bool = False,
     missing: str = "error",
-    join_case: bool = False,
-    check: bool = True,
-    name: str = "connectomes",
+    directed: bool = False,
 ) -> GraphSet:
     """Convert connectivity matrices to a `GraphSet` with region names, subject ids and covariates.
 
-    The diagonal, such as the correlation of a region with itself, is dropped unless ``diagonal=True``.
+    The diagonal, such as the correlation of a region with itself, is dropped. A warning names subjects
+    whose scale differs, outliers, regions without signal and repeated matrices.
 
     Args:
         matrices: array of shape (g, n, n); a list of square arrays or of pandas DataFrames with region names as index;
-            or vectorised matrices of shape (g, p) from nilearn's ConnectivityMeasure(vectorize=True).
-        y: class or number of each subject; or use ``target``.
-        atlas: anything `as_atlas` takes, or None. Networks become node labels, coordinates node attributes.
+            or, with an atlas, vectors of shape (g, p) from nilearn's ConnectivityMeasure(vectorize=True).
+        y: class or number of each subject; or the name of a column of ``participants``, or of several columns of
+            numbers, such as "memory,iq".
+        atlas: anything `as_atlas` takes, such as the names of the regions, or None. Networks become node labels,
+            coordinates node attributes.
         ids: name of each subject.
         participants: a table with a row per subject: a file (participants.tsv), a pandas DataFrame, or a dict of
             columns. With ``ids``, rows are found by the column participant_id (or subject, id); otherwise they are in
             the order of the matrices. Its columns become ``GraphSet.table``.
-        target: the column of ``participants`` to predict, or several columns of numbers, such as "memory,iq".
-        discard_diagonal: the setting of ConnectivityMeasure for vectorised matrices; None infers it from the atlas.
-        diagonal: keep the diagonal.
-        directed: allow matrices that are not symmetric.
         missing: how to treat NaN: "error", or "drop" the fewest regions that hold it from that subject. Models then
             replace their connections by the mean of the training graphs, whatever their class.
-        join_case: treat classes that differ only in case, such as "Patient" and "patient", as one.
-        check: warn of scales that differ between subjects, outliers, regions without signal and repeated matrices.
-        name: name of the set in tables.
+        directed: allow matrices that are not symmetric.
 
     Returns:
         `isonn.GraphSet` of the kind "connectomes".
@@ -79,43 +70,69 @@ def from_matrices(
         >>> graphs[0].id, graphs[0].node_names.tolist(), graphs[0].adjacency.tolist()
         ('sub-01', ['Insula L', 'Insula R'], [[0.0, 0.3], [0.3, 0.0]])
     """
-    if missing not in ("error", "drop"):
-        raise InputError(f"missing={missing!r} is unknown; use 'error' or 'drop'")
-    regions = None if atlas is None else as_atlas(atlas)
-    called = None if ids is None else unique_ids(ids)
-    stack, names = _stack(matrices, regions, discard_diagonal, called)
-    g, n = len(stack), stack.shape[1]
-    if regions is None and names is not None:
-        regions = Atlas(names)
-    if regions is not None and len(regions) != n:
-        raise InputError(
-            f"the atlas names {len(regions)} regions, but the matrices have {n}; give the atlas they were made with"
-        )
-    if called is not None and len(called) != g:
-        raise InputError(f"{len(called)} ids for {g} matrices; give one per matrix")
+    stack, regions, called = read_stack(matrices, atlas, ids)
+    warn_of_problems(stack, regions, called)
     table: dict[str, NDArray[Any]] = {}
+    targets: tuple[str, ...] = ()
     if participants is not None:
         columns = read_participants(participants)
-        rows = rows_of(columns, called, g)
+        rows = rows_of(columns, called, len(stack))
         called = called if called is not None else ids_of(columns)
         table = {column: values[rows] for column, values in columns.items() if column not in ID_COLUMNS}
-    targets = target_columns(target, table)
-    if targets:
-        y = target_values(targets, {column: table.pop(column) for column in targets}, called, join_case)
+    if isinstance(y, str):
+        targets = target_columns(y, table)
+        y = target_values(targets, {column: table.pop(column) for column in targets}, called)
     elif y is not None:
-        y = class_values(np.asarray(y), "y", join_case)
+        y = class_values(np.asarray(y), "y")
+    graphs = study_graphs(stack, regions, called, missing=missing, directed=directed)
+    return replace(graphs, y=y, table=table, target_names=targets)
+
+
+def read_stack(
+    matrices: Any, atlas: Any, ids: Iterable[Any] | None
+) -> tuple[NDArray[np.floating], Atlas | None, NDArray[np.str_] | None]:
+    """Return matrices of shape (g, n, n), the atlas and the ids, checked; arguments as in `from_matrices`."""
+    regions = None if atlas is None else as_atlas(atlas)
+    called = None if ids is None else unique_ids(ids)
+    stack, names = _stack(matrices, regions, called)
+    if regions is None and names is not None:
+        regions = Atlas(names)
+    if regions is not None and len(regions) != stack.shape[1]:
+        raise InputError(
+            f"the atlas names {len(regions)} regions, but the matrices have {stack.shape[1]}; give the atlas they were "
+            f"made with"
+        )
+    if called is not None and len(called) != len(stack):
+        raise InputError(f"{len(called)} ids for {len(stack)} matrices; give one per matrix")
+    return stack, regions, called
+
+
+def warn_of_problems(stack: NDArray[np.floating], atlas: Atlas | None, ids: NDArray[np.str_] | None) -> None:
+    """Warn of scales that differ between subjects, outliers, regions without signal and repeated matrices."""
+    for sentence in problems(stack, lambda i: _who(i, ids), lambda i: _region(i, atlas)):
+        warnings.warn(sentence, IsoNNWarning, stacklevel=3)
+
+
+def study_graphs(
+    stack: NDArray[np.floating],
+    atlas: Atlas | None,
+    ids: NDArray[np.str_] | None,
+    *,
+    missing: str = "error",
+    directed: bool = False,
+) -> GraphSet:
+    """Return the graphs of what `read_stack` returned, without targets; the options are those of `from_matrices`."""
+    if missing not in ("error", "drop"):
+        raise InputError(f"missing={missing!r} is unknown; use 'error' or 'drop'")
     if not directed:
-        _check_symmetric(stack, called)
-    if check:
-        for sentence in problems(stack, lambda i: _who(i, called), lambda i: _region(i, regions)):
-            warnings.warn(sentence, IsoNNWarning, stacklevel=2)
-    absent = _absent(stack, regions, called, missing)
-    graphs = _graphs(stack, absent, regions, diagonal, directed)
-    return replace(graphs, y=y, name=name, ids=called, table=table, kind="connectomes", target_names=targets)
+        _check_symmetric(stack, ids)
+    absent = _absent(stack, atlas, ids, missing)
+    graphs = _graphs(stack, absent, atlas, directed)
+    return replace(graphs, name="connectomes", ids=ids, kind="connectomes")
 
 
 def _stack(
-    matrices: Any, atlas: Atlas | None, discard_diagonal: bool | None, ids: NDArray[np.str_] | None
+    matrices: Any, atlas: Atlas | None, ids: NDArray[np.str_] | None
 ) -> tuple[NDArray[np.floating], NDArray[np.str_] | None]:
     """Return matrices of shape (g, n, n) as floats, and the region names of DataFrames."""
     names = None
@@ -146,7 +163,7 @@ def _stack(
     except (TypeError, ValueError) as error:
         raise InputError("matrices contain values that are not numbers; give numeric arrays") from error
     if stack.ndim == 2:
-        stack = _from_vectors(stack, atlas, discard_diagonal)
+        stack = _from_vectors(stack, atlas)
     if stack.ndim != 3 or stack.shape[1] != stack.shape[2] or not len(stack):
         raise InputError(
             f"matrices have shape {stack.shape}; give (subjects, regions, regions), or vectors (subjects, p)"
@@ -154,30 +171,27 @@ def _stack(
     return stack, names
 
 
-def _from_vectors(vectors: NDArray[np.floating], atlas: Atlas | None, discard: bool | None) -> NDArray[np.floating]:
+def _from_vectors(vectors: NDArray[np.floating], atlas: Atlas | None) -> NDArray[np.floating]:
     """Convert vectors from nilearn's sym_matrix_to_vec, with or without the diagonal, to matrices."""
     p = vectors.shape[1]
     root = (int(np.sqrt(8 * p + 1)) - 1) // 2  # p = root (root + 1) / 2
     if root * (root + 1) // 2 != p:
         raise InputError(f"vectors have {p} entries, not those of a triangle; give nilearn's vectorised connectivity")
-    if discard is None:
-        if atlas is None:
-            raise InputError(
-                f"{p} entries are {root} regions with the diagonal or {root + 1} without; give the atlas, or "
-                f"discard_diagonal as in ConnectivityMeasure"
-            )
-        if len(atlas) not in (root, root + 1):
-            raise InputError(
-                f"the atlas names {len(atlas)} regions, but {p} entries are {root} or {root + 1}; give the right atlas"
-            )
-        discard = len(atlas) == root + 1
+    if atlas is None:
+        raise InputError(
+            f"{p} entries are {root} regions with the diagonal or {root + 1} without; give the atlas, or the names of "
+            f"the regions as atlas"
+        )
+    if len(atlas) not in (root, root + 1):
+        raise InputError(
+            f"the atlas names {len(atlas)} regions, but {p} entries are {root} or {root + 1}; give the right atlas"
+        )
+    discard = len(atlas) == root + 1
     n = root + 1 if discard else root
     rows, columns = np.tril_indices(n, -1 if discard else 0)
-    values = vectors.copy()
-    if not discard:  # nilearn divides the diagonal by the square root of 2 to keep norms
-        values[:, rows == columns] *= np.sqrt(2)
     stack = np.zeros((len(vectors), n, n), dtype=vectors.dtype)
-    stack[:, rows, columns] = stack[:, columns, rows] = values
+    stack[:, rows, columns] = stack[:, columns, rows] = vectors
+    stack[:, range(n), range(n)] *= np.sqrt(2)  # nilearn divides the diagonal by it to keep norms
     return stack
 
 
@@ -229,9 +243,7 @@ def _absent(
     return absent
 
 
-def _graphs(
-    stack: NDArray[np.floating], absent: NDArray[np.bool_], atlas: Atlas | None, diagonal: bool, directed: bool
-) -> GraphSet:
+def _graphs(stack: NDArray[np.floating], absent: NDArray[np.bool_], atlas: Atlas | None, directed: bool) -> GraphSet:
     """Return the graphs, one subject at a time, so that no copy of all matrices is made."""
     g, n = stack.shape[:2]
     sizes = n - absent.sum(axis=1)
@@ -246,8 +258,7 @@ def _graphs(
         cells = matrix if len(here) == n else matrix[np.ix_(here, here)]
         if not directed:
             cells = (cells + cells.T) / 2  # halves that differ by rounding
-        if not diagonal:
-            cells = np.where(np.eye(len(cells), dtype=bool), 0, cells)  # also if the diagonal is infinite or NaN
+        cells = np.where(np.eye(len(cells), dtype=bool), 0, cells)  # also if the diagonal is infinite or NaN
         row, column = np.nonzero(cells)
         end = at + len(row)
         edges[at:end, 0], edges[at:end, 1], weights[at:end] = row, column, cells[row, column]

@@ -18,6 +18,7 @@ from isonn.connectomes.atlas import Atlas
 from isonn.connectomes.findings import Findings, Subnetwork
 from isonn.errors import InputError, naming_the_extra
 from isonn.files import atomic_file
+from isonn.report.draw import shortened
 from isonn.report.words import short_names
 
 if TYPE_CHECKING:
@@ -345,5 +346,4 @@ def _title(subnetwork: Subnetwork) -> str:
 
 
 def _cut(name: str, most: int = 24) -> str:
-    name = name.replace("$", r"\$")  # matplotlib reads formulas between dollar signs
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+    return shortened(name.replace("$", r"\$"), most)  # matplotlib reads formulas between dollar signs

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from isonn.aligned.estimators import column_names
 from isonn.connectomes.atlas import Atlas, as_atlas
 from isonn.errors import InputError
-from isonn.explain.explanation import Explanation
+from isonn.explain.explanation import Explanation, column_of
 from isonn.files import atomic_file
 from isonn.graphs.convert import as_graphset
 from isonn.report.words import short_names
@@ -223,9 +223,9 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
     if not hasattr(model, "connections_"):
         raise InputError(f"{type(model).__name__} has no connections; give an AlignedClassifier or an explanation")
     if atlas is not None:
-        atlas = atlas_of(model.region_names_, atlas)
+        atlas = atlas_of(model.model_.layout.names, atlas)
     elif model.networks_ is not None or model.coordinates_ is not None:
-        atlas = Atlas(model.region_names_, model.coordinates_, model.networks_)
+        atlas = Atlas(model.model_.layout.names, model.coordinates_, model.networks_)
     view = _View(model, _column(model, label), atlas)
     weights = view.matrix()
     result = Findings(
@@ -248,7 +248,8 @@ class _View:
 
     def __init__(self, model: Any, label: int, atlas: Atlas | None) -> None:
         self.model, self.label, self.atlas = model, label, atlas
-        self.names = model.region_names_ if atlas is None else atlas.names.tolist()
+        self.layout = model.model_.layout
+        self.names = self.layout.names if atlas is None else atlas.names.tolist()
         two = model.target_.exclusive and len(model.target_.classes) == 2
         self.column, self.turn = (0, 1 if label == 1 else -1) if two else (label, 1)
         self.column_name = column_names(model.target_, model.label_names_)[self.column]
@@ -281,7 +282,7 @@ class _View:
         model, sets = self.model, []
         for number in np.flatnonzero(model.owner_ == self.column).tolist():
             regions = model.model_.sets[number]
-            inside = model.layout_.inside(regions.nodes)
+            inside = self.layout.inside(regions.nodes)
             difference = model.difference_[self.column, inside].mean()
             sets.append(
                 Subnetwork(
@@ -298,8 +299,8 @@ class _View:
     def connections(self, weights: NDArray[np.float64], top: int) -> list[Connection]:
         """Return the strongest connections with their statistics."""
         model, lines = self.model, []
-        for a, b, line in _strongest(weights, self.names, self.atlas, model.layout_.directed, top):
-            at = (self.column, model.layout_.numbers[a, b])
+        for a, b, line in _strongest(weights, self.names, self.atlas, self.layout.directed, top):
+            at = (self.column, self.layout.numbers[a, b])
             t = float(model.statistics_[at])
             facts = self.effect(t, model.difference_[at], model.connection_effects_[:, at[0], at[1]])
             p: dict[str, Any] = {"p_fwer": float(model.fwer_[at]), "p_fdr": float(model.fdr_[at])}
@@ -327,7 +328,7 @@ def _with_values(found: Findings, model: Any, column: int, data: Any) -> Finding
     place = {name: i for i, name in enumerate(found.names)}
     members = [[place[name] for name in line.regions.split(" + ")] for line in found.subnetworks]
     values = np.zeros((len(graphs), len(members)))
-    for rows, matrices, _ in model.layout_.matrices(graphs):
+    for rows, matrices, _ in model.model_.layout.matrices(graphs):
         for number, nodes in enumerate(members):
             inside = matrices[:, nodes][:, :, nodes]
             values[rows, number] = inside.sum(axis=(1, 2)) / (len(nodes) * (len(nodes) - 1))
@@ -348,7 +349,7 @@ def _of_subject(e: Explanation, atlas: Any, top: int) -> Findings:
     sets = [
         Subnetwork(" + ".join(names[node] for node in match.nodes), match.contribution, NAN)
         for match in e.matches
-        if e.templates[match.template].k > 2
+        if e.source.templates[match.template].k > 2
     ]
     who = e.graph.id or "this subject"
     lines = [line for _, _, line in _strongest(e.edge_importance, names, atlas, not e.source.undirected, top)]
@@ -361,14 +362,7 @@ def _column(model: Any, label: Any) -> int:
     classes = model.target_.classes
     if label is None:
         return len(classes) - 1
-    named = {name: column for column, name in model.label_names_.get("target", {}).items()}
-    found = np.flatnonzero(classes == label)
-    if len(found) != 1 and not model.target_.exclusive and label in named:
-        return int(named[label])
-    if len(found) != 1:
-        known = list(named) if named and not model.target_.exclusive else classes.tolist()
-        raise InputError(f"label={label!r} is not a class of this model; use one of {', '.join(map(repr, known))}")
-    return int(found[0])
+    return column_of(classes, label, {} if model.target_.exclusive else model.label_names_.get("target", {}))
 
 
 def _strongest(

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.connectomes.atlas import as_atlas
-from isonn.connectomes.convert import from_matrices
-from isonn.connectomes.participants import ID_COLUMNS, read_participants, warn_of_unused
+from isonn.connectomes.convert import read_stack, study_graphs, warn_of_problems
+from isonn.connectomes.participants import ID_COLUMNS, read_participants, target_columns, target_values, warn_of_unused
 from isonn.connectomes.timeseries import Connectivity
 from isonn.errors import DatasetError, InputError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
@@ -57,7 +57,6 @@ class ConnectomeReader(Reader):
         atlas: Any = None,
         missing: str = "error",
         join_case: bool = False,
-        diagonal: bool = False,
         directed: bool = False,
         connectivity: str = "correlation",
         likely: Sequence[str] = (),
@@ -69,7 +68,8 @@ class ConnectomeReader(Reader):
                 diagnosis, dx, class, label or y.
             select: entities of the files to read, such as "desc=denoised task=rest", or a dict.
             runs: "rows" for a graph per run, or "average" for the mean of the runs of a session.
-            atlas, missing, join_case, diagonal, directed: as in `isonn.connectomes.from_matrices`.
+            atlas, missing, directed: as in `isonn.connectomes.from_matrices`.
+            join_case: treat classes that differ only in case, such as "Patient" and "patient", as one.
             connectivity: conversion of time series: a ``kind`` of `isonn.connectomes.Connectivity`, except "tangent",
                 which learns from subjects and belongs in a pipeline.
             likely: the columns that a model was fitted to; they are the target if every subject has them.
@@ -99,19 +99,14 @@ class ConnectomeReader(Reader):
         subjects, ids = (np.array([getattr(scan, name) for scan in scans], dtype=np.str_) for name in ("subject", "id"))
         warn_of_unused(set(row_of) - set(subjects.tolist()))
         rows = [row_of[subject] for subject in subjects.tolist()]
-        graphs = from_matrices(
-            np.stack(matrices),
-            atlas=names if source is None else source,
-            ids=ids,
-            participants={ID_COLUMNS[0]: ids, **{name: values[rows] for name, values in columns.items()}},
-            target=target,
-            missing=missing,
-            join_case=join_case,
-            diagonal=diagonal,
-            directed=directed,
-            check=not series,
-            name=self.title(path),
-        )
+        table = {name: values[rows] for name, values in columns.items() if name not in ID_COLUMNS}
+        stack, regions, _ = read_stack(np.stack(matrices), names if source is None else source, ids)
+        if not series:
+            warn_of_problems(stack, regions, ids)
+        targets = target_columns(target, table)
+        y = target_values(targets, {name: table.pop(name) for name in targets}, ids, join_case) if targets else None
+        graphs = study_graphs(stack, regions, ids, missing=missing, directed=directed)
+        graphs = replace(graphs, y=y, name=self.title(path), table=table, target_names=targets)
         if len(set(subjects.tolist())) == len(subjects):
             return graphs
         entities = {"session": "ses", "run": "run"}

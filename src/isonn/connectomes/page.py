@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from isonn.connectomes.atlas import Atlas, as_atlas
-from isonn.connectomes.figures import STYLE, draw_figures, matrix_figure, rendered, strongest_matrix
+from isonn.connectomes.atlas import Atlas
+from isonn.connectomes.figures import draw_figures, rendered, strongest_matrix
 from isonn.connectomes.findings import Connection, Findings, Subnetwork, atlas_of, findings
-from isonn.errors import InputError, naming_the_extra
+from isonn.errors import naming_the_extra
 from isonn.explain.explanation import Explanation
 from isonn.files import atomic_file
 
@@ -81,6 +80,7 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
     confounds = {"Confound": [str(line["confound"]) for line in result.confounding]}
     confounds |= {head: [f"{line[key]:.0%}" for line in result.confounding] for head, key in shares.items()}
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.tests["quantity"] = re.compile(r"[+-]?[\d.e-]+%?").fullmatch
     page = environment.from_string(Path(__file__).with_name("page.html").read_text(encoding="utf-8")).render(
         about=result.about,
         answer=_answer(result, source),
@@ -94,35 +94,9 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
         regions=len(result.weights),
         policy=POLICY,
         zip=zip,
-        is_number=re.compile(r"[+-]?[\d.e-]+%?").fullmatch,
     )
     with atomic_file(Path(path)) as temporary:
         temporary.write_text(page, encoding="utf-8")
-
-
-def matrix_svg(weights: NDArray[np.float64], atlas: Any, title: str = "Connections") -> str:
-    """Draw a matrix with the atlas's names at its rows and columns, ordered by network, as a self-contained SVG.
-
-    Args:
-        weights: shape (n, n).
-        atlas: anything `as_atlas` takes.
-        title: what the colours stand for.
-
-    Returns:
-        the text of an SVG file.
-
-    Example:
-        >>> matrix_svg(np.array([[0, 0.5], [0.5, 0]]), ["Precuneus L", "Insula R"])[:4]
-        '<svg'
-    """
-    values, regions = np.asarray(weights, dtype=np.float64), as_atlas(atlas)
-    if values.shape != (len(regions), len(regions)):
-        raise InputError(f"weights have shape {values.shape} for {len(regions)} regions; give one row and column each")
-    with naming_the_extra("figures"):
-        import matplotlib as mpl
-    with mpl.rc_context(STYLE):
-        text = rendered(matrix_figure(values, regions, title), "svg").decode("utf-8")
-    return text[text.index("<svg") :]
 
 
 def _brain(result: Findings, atlas: Atlas) -> str:

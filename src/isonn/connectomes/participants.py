@@ -125,7 +125,7 @@ def target_columns(target: str | Sequence[str] | None, table: Mapping[str, Any])
 
 
 def target_values(
-    names: Sequence[str], columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, join_case: bool
+    names: Sequence[str], columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, join_case: bool = False
 ) -> NDArray[Any]:
     """Return y: one class or number per subject, or a column for each target."""
     for column, values in columns.items():
@@ -142,7 +142,7 @@ def target_values(
     return np.column_stack([columns[column].astype(np.float64) for column in names])
 
 
-def class_values(values: NDArray[Any], column: str, join_case: bool) -> NDArray[Any]:
+def class_values(values: NDArray[Any], column: str, join_case: bool = False) -> NDArray[Any]:
     """Strip class names; refuse names that differ only in case, or join them."""
     if values.ndim != 1 or not all(isinstance(value, str) for value in values.tolist()):
         return values
@@ -152,7 +152,7 @@ def class_values(values: NDArray[Any], column: str, join_case: bool) -> NDArray[
         other = first.setdefault(value.casefold(), value)
         if other != value and not join_case:
             raise InputError(
-                f"{column} holds {other!r} and {value!r}, which differ only in case; correct them, or join them with "
-                f"join_case=True (--join-case)"
+                f"{column} holds {other!r} and {value!r}, which differ only in case; correct them, or read the "
+                f"folder with join_case=True (--join-case)"
             )
     return np.array([first[value.casefold()] for value in stripped.tolist()], dtype=np.str_)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, check_cv
 
+from isonn.aligned.exchange import as_groups
 from isonn.connectomes.findings import Findings, Subnetwork, findings
 from isonn.errors import InputError
 from isonn.graphs.convert import as_graphset
@@ -40,7 +41,8 @@ def stability(
         X, y: the graphs and their targets; for a pipeline, what it takes.
         cv: folds, as in scikit-learn.
         label, atlas, top: as in `findings`.
-        groups: the subject of each graph; the graphs of a subject stay in one fold, and `fit` gets the groups.
+        groups: the subject of each graph, as in `fit`, which gets them; the graphs of a subject stay in one fold. None
+            uses the column ``subject`` of connectomes with several sessions.
 
     Returns:
         `Findings`, whose ``share`` is the share of folds that find each connection and set.
@@ -58,6 +60,7 @@ def stability(
     y = getattr(samples, "y", None) if y is None else np.asarray(y)
     if y is None:
         raise InputError("stability needs y; pass it, or a GraphSet that has it")
+    together = as_groups(groups, samples) if isinstance(samples, GraphSet) else groups
     if isinstance(groups, str):
         groups = as_graphset(X).table[groups]
 
@@ -68,9 +71,9 @@ def stability(
         return findings(clone(estimator).fit(selected, y[rows], **options), label, atlas=atlas, top=top)
 
     result = fitted(np.arange(len(y)))
-    if groups is not None and isinstance(cv, int):
+    if together is not None and isinstance(cv, int):
         cv = GroupKFold(cv)
-    splits = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(np.zeros(len(y)), y, groups))
+    splits = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(np.zeros(len(y)), y, together))
     connections, sets = np.zeros(len(result.connections)), np.zeros(len(result.subnetworks))
     for train, _ in splits:
         fold = fitted(train)

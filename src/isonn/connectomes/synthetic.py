@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.connectomes.convert import from_matrices
+from isonn.connectomes.convert import read_stack, study_graphs
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
@@ -90,16 +90,14 @@ def planted_connectomes(
     matrices[:, rows, columns] = matrices[:, columns, rows] = values
     truth = np.zeros((n_regions, n_regions), dtype=bool)
     truth[rows, columns] = truth[columns, rows] = different
-    graphs = from_matrices(
-        matrices,
-        np.where(patient, "patient", "control"),
-        atlas=[f"region {i + 1}" for i in range(n_regions)],
-        ids=[f"sub-{i + 1:03d}" for i in range(n_subjects)],
-        participants={
+    atlas, ids = [f"region {i + 1}" for i in range(n_regions)], [f"sub-{i + 1:03d}" for i in range(n_subjects)]
+    graphs = replace(
+        study_graphs(*read_stack(matrices, atlas, ids)),
+        y=np.where(patient, "patient", "control"),
+        table={
             "age": np.round(draw.uniform(20, 60, size=n_subjects)),
             "site": draw.choice(["A", "B", "C"], n_subjects),
         },
-        check=False,
         name=f"planted {planted}",
     )
     return PlantedConnectomes(graphs, truth, regions.astype(np.int64), _places(n_regions))

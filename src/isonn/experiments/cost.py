@@ -15,6 +15,7 @@ from torch import Tensor
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.matching import MATCHERS
+from isonn.matching.definition import DefinitionMatcher
 from isonn.seeding import torch_stream, torch_threads
 from isonn.windows.bank import bank_windows
 from isonn.windows.cut import cut_windows
@@ -52,7 +53,7 @@ class Cost:
         regions: number of windows of all graphs.
         distinct: number of regions to match: the distinct ones up to relabelling, or all of a weighted dataset.
         memory: bytes of the regions, of their index, and of the maps.
-        matchings: cost by name of `isonn.matching.MATCHERS`.
+        matchings: cost by name of `isonn.matching.MATCHERS`, without "definition".
     """
 
     permutations: int
@@ -101,6 +102,8 @@ def _measure(templates: Tensor, sample: Tensor, distinct: int) -> dict[str, Matc
     exact = None
     costs = {}
     for name, matcher in MATCHERS.items():
+        if isinstance(matcher, DefinitionMatcher):
+            continue  # all permutations of a sample at once need gigabytes from k = 7 on, and nobody trains with it
         most = max(20, int(SAMPLE_COST / (c * math.factorial(k) * k * k)))
         regions, match = sample[: most if matcher.exact else None], matcher.distance
         learnable = templates.clone().requires_grad_()
@@ -119,7 +122,7 @@ def _agreement(distances: Tensor, exact: Tensor | None) -> float | None:
     """Return the rank correlation on common regions; None if it is undefined."""
     if exact is None:
         return None
-    one, other = distances[: len(exact)].flatten(), exact.flatten()
-    if one.min() == one.max() or other.min() == other.max():
+    ours, other = distances[: len(exact)].flatten(), exact.flatten()
+    if ours.min() == ours.max() or other.min() == other.max():
         return None
-    return float(spearmanr(one, other).statistic)
+    return float(spearmanr(ours, other).statistic)

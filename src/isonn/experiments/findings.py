@@ -25,13 +25,13 @@ def findings(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
     """
     sentences = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
-        own = [row for row in rows if row.dataset == dataset]
+        of_dataset = [row for row in rows if row.dataset == dataset]
         if sweep.measure == "loss":
-            sentences += [_settled(row, sweep.paper.get(dataset)) for row in own if row.loss is not None]
+            sentences += [_settled(row, sweep.paper.get(dataset)) for row in of_dataset if row.loss is not None]
         elif sweep.measure == "accuracy" and sweep.vary is not None:
-            sentences += _best(sweep, [row for row in own if row.method == own[0].method])
+            sentences += _best(sweep, [row for row in of_dataset if row.method == of_dataset[0].method])
         elif sweep.measure == "seconds" and sweep.vary is not None:
-            timed = [row for row in own if row.fit_seconds is not None]
+            timed = [row for row in of_dataset if row.fit_seconds is not None]
             sentences += _growth(sweep, dataset, timed)
             sentences += _ahead(sweep, timed)
     return sentences

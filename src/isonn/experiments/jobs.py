@@ -89,9 +89,9 @@ class Job:
         for name, kind in _KINDS.items():
             if not isinstance(content[name], kind) or isinstance(content[name], bool):
                 raise ValueError(f"{name}={content[name]!r} is not part of a job")
-        known = {field.name for field in fields(cls)}
+        names = {field.name for field in fields(cls)}
         candidates = tuple(map(dict, content.get("candidates", ())))
-        return cls(**{**{k: v for k, v in content.items() if k in known}, "candidates": candidates})
+        return cls(**{**{k: v for k, v in content.items() if k in names}, "candidates": candidates})
 
     @property
     def weight_seed(self) -> int:
@@ -238,7 +238,7 @@ def _cpu_seconds() -> float:
 
 def _on_an_atlas(graphs: GraphSet, estimator: GraphEstimator) -> bool:
     """Return whether the order of nodes has a meaning, so that relabelled graphs are other graphs."""
-    return graphs.kind == "connectomes" or hasattr(estimator, "layout_")
+    return graphs.kind == "connectomes" or hasattr(estimator, "connections_")
 
 
 def _thin(train: IntArray, y: NDArray[Any], job: Job) -> IntArray:
@@ -248,7 +248,10 @@ def _thin(train: IntArray, y: NDArray[Any], job: Job) -> IntArray:
     """
     order = numpy_stream(job.seed, "share", job.fold).permutation(train)
     code = np.unique(y[order], return_inverse=True)[1] if target_kind(y) == "classes" else np.zeros(len(order), int)
-    kept = [own[: max(2, round(job.share * len(own)))] for own in (order[code == c] for c in range(code.max() + 1))]
+    kept = [
+        members[: max(2, round(job.share * len(members)))]
+        for members in (order[code == c] for c in range(code.max() + 1))
+    ]
     return np.sort(np.concatenate(kept))
 
 
@@ -258,13 +261,13 @@ def _permuted(graphs: GraphSet, protocol: Protocol, folds: Sequence[Fold], gener
     Graphs that belong together, such as the sessions of a subject, are exchanged as a block if they have one target,
     and among themselves if not.
     """
-    part = np.full(len(graphs), -1)
+    fold_of = np.full(len(graphs), -1)
     for number, (_, test) in enumerate(folds):
-        part[test] = number
+        fold_of[test] = number
     y = targets(graphs)
     groups = as_groups(None if protocol.name == "column" else protocol.column or None, graphs)
     columns = y if y.dtype.kind == "f" else np.unique(y, return_inverse=True)[1].reshape(y.shape)
-    exchange = Exchange.of(groups, columns.reshape(len(y), -1).astype(np.float64), part)
+    exchange = Exchange.of(groups, columns.reshape(len(y), -1).astype(np.float64), fold_of)
     return graphs.with_y(y[exchange.draw(2, generator, len(y))[:, 1]])
 
 

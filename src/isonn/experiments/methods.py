@@ -142,7 +142,7 @@ KERNEL_GRAPHS = 3000
 
 def default_methods(graphs: GraphSet) -> tuple[str, ...]:
     """Return the default methods for these graphs."""
-    names = DEFAULTS.get(graphs.kind, DEFAULTS[""])
+    names = DEFAULTS["connectomes" if on_one_atlas(graphs) else graphs.kind]
     unfit = set()
     if "wl-svm" in names and len(graphs) > KERNEL_GRAPHS:
         unfit.add("wl-svm")
@@ -152,6 +152,14 @@ def default_methods(graphs: GraphSet) -> tuple[str, ...]:
         if not TangentSVMClassifier.suits(graphs):
             unfit.add("tangent-svm")
     return tuple(name for name in names if name not in unfit)
+
+
+def on_one_atlas(graphs: GraphSet) -> bool:
+    """Return whether node i is the same region in all graphs: connectomes, or plain weighted matrices of one size."""
+    if graphs.kind or graphs.weights is None:
+        return graphs.kind == "connectomes"
+    plain = all(column is None for column in (graphs.node_labels, graphs.node_attributes, graphs.edge_labels))
+    return plain and bool((graphs.sizes == graphs.sizes[0]).all())
 
 
 def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:

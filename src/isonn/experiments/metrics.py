@@ -89,8 +89,8 @@ def score(target: Target, y: NDArray[Any], answers: Floats) -> Scores | list[Sco
     """
     if target.numeric:
         columns = y.reshape(len(y), -1).astype(np.float64)
-        found = [_number_scores(columns[:, i], answers[:, i]) for i in range(columns.shape[1])]
-        return found[0] if y.ndim == 1 else found
+        scores = [_number_scores(columns[:, i], answers[:, i]) for i in range(columns.shape[1])]
+        return scores[0] if y.ndim == 1 else scores
     if y.ndim == 1:
         return _class_scores(y, answers, target.classes)
     return [_label_scores(y[:, i].astype(np.float64), answers[:, i]) for i in range(y.shape[1])]
@@ -100,8 +100,8 @@ def mean_score(columns: list[Scores]) -> Scores:
     """Return the mean of each metric over the columns that have it."""
     means: Scores = {}
     for name in columns[0]:
-        known = [value for scores in columns if (value := scores[name]) is not None]
-        means[name] = float(np.mean(known)) if known else None
+        present = [value for scores in columns if (value := scores[name]) is not None]
+        means[name] = float(np.mean(present)) if present else None
     return means
 
 
@@ -121,12 +121,12 @@ def _class_scores(y: NDArray[Any], answers: Floats, classes: NDArray[Any]) -> Sc
 
 def _label_scores(y: Floats, answers: Floats) -> Scores:
     """Compute the metrics of one column of labels, ignoring NaN; None for a column of only NaN."""
-    known = ~np.isnan(y)
-    if not known.any():
+    measured = ~np.isnan(y)
+    if not measured.any():
         names = ("f1", "auroc", "average_precision", "brier", "accuracy", "balanced_accuracy", "mcc")
         return dict.fromkeys(names)
-    truth, predicted = y[known] == 1, answers[known] > 0.5
-    return {**_binary_scores(truth, predicted, answers[known]), **_common(truth, predicted)}
+    truth, predicted = y[measured] == 1, answers[measured] > 0.5
+    return {**_binary_scores(truth, predicted, answers[measured]), **_common(truth, predicted)}
 
 
 def _binary_scores(truth: NDArray[np.bool_], predicted: NDArray[np.bool_], probability: Floats) -> Scores:
@@ -157,10 +157,10 @@ def _common(y: NDArray[Any], predicted: NDArray[Any]) -> Scores:
 def _number_scores(y: Floats, answers: Floats) -> Scores:
     from scipy.stats import spearmanr
 
-    known = ~np.isnan(y)
-    if not known.any():
+    measured = ~np.isnan(y)
+    if not measured.any():
         return dict.fromkeys(("rmse", "mae", "r2", "pearson", "spearman"))
-    truth, guess = y[known], answers[known]
+    truth, guess = y[measured], answers[measured]
     error, spread = truth - guess, truth.var()
     # a constant may differ from its mean by rounding
     varies = len(truth) > 1 and spread > 0 and bool(np.ptp(guess) > 1e-12 * max(np.abs(guess).max(), 1e-300))

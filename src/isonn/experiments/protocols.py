@@ -120,8 +120,8 @@ class Protocol(ABC):
 
     def _values(self, graphs: GraphSet) -> NDArray[Any]:
         if self.column not in graphs.table:
-            known = ", ".join(map(str, graphs.table)) or "none"
-            raise InputError(f"{graphs.name} has no column {self.column!r}; its columns are: {known}")
+            columns = ", ".join(map(str, graphs.table)) or "none"
+            raise InputError(f"{graphs.name} has no column {self.column!r}; its columns are: {columns}")
         return graphs.table[self.column]
 
 
@@ -320,13 +320,13 @@ class Column(Protocol):
         if not self.column:
             raise InputError("the column protocol needs a column; write column:NAME")
         values = np.array([str(value).strip().lower() for value in self._values(graphs).tolist()])
-        found = np.unique(values)
-        if not 2 <= len(found) <= MOST_VALUES:
+        distinct = np.unique(values)
+        if not 2 <= len(distinct) <= MOST_VALUES:
             raise InputError(
-                f"column {self.column!r} of {graphs.name} has {len(found)} values; use a column with 2 to "
+                f"column {self.column!r} of {graphs.name} has {len(distinct)} values; use a column with 2 to "
                 f"{MOST_VALUES} values"
             )
-        tested = [value for value in found if value == "test"] or list(found)
+        tested = [value for value in distinct if value == "test"] or list(distinct)
         return [(np.flatnonzero(values != value), np.flatnonzero(values == value)) for value in tested]
 
 

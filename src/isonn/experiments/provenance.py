@@ -28,14 +28,14 @@ def provenance() -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of isonn, Python and the numerical libraries."""
-    found = {"isonn": __version__, "python": platform.python_version()}
+    installed = {"isonn": __version__, "python": platform.python_version()}
     # read from metadata, because simple methods never load torch
     for package in ("numpy", "scipy", "scikit-learn", "torch", "igraph"):
         try:
-            found[package] = importlib.metadata.version(package)
+            installed[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            installed[package] = "not installed"
+    return installed
 
 
 def _commit() -> str | None:

@@ -220,11 +220,11 @@ def learning_curve(jobs: Iterable[Job], results: Results, metric: str) -> dict[i
         if not job.permutation:
             shares.setdefault(job.share, []).append(job)
     points = {}
-    for _, own in sorted(shares.items()):
-        found = [results[job.id] for job in own if job.id in results]
-        values = [value for result in found if (value := shown(metric, result["metrics"])) is not None]
-        if values and len(found) == len(own):  # with a fold missing, sizes would be compared on other graphs
-            points[round(statistics.fmean(result["n_train"] for result in found))] = statistics.fmean(values)
+    for _, planned in sorted(shares.items()):
+        finished = [results[job.id] for job in planned if job.id in results]
+        values = [value for result in finished if (value := shown(metric, result["metrics"])) is not None]
+        if values and len(finished) == len(planned):  # with a fold missing, sizes would be compared on other graphs
+            points[round(statistics.fmean(result["n_train"] for result in finished))] = statistics.fmean(values)
     return points if len(points) > 1 else {}
 
 
@@ -233,15 +233,15 @@ def _references(groups: Mapping[tuple[str, str, str, str], list[Job]]) -> dict[t
 
     None if it has several settings, as in a sweep.
     """
-    found: dict[tuple[str, str], list[Job]] = {}
+    references: dict[tuple[str, str], list[Job]] = {}
     for dataset, protocol in {(dataset, protocol) for dataset, _, _, protocol in groups}:
         here = [(key[1], group) for key, group in groups.items() if (key[0], key[3]) == (dataset, protocol)]
         for reference in PAPER_REFERENCES if protocol == "paper" else REFERENCES:
             if same := [group for method, group in here if method == reference]:
                 if len(same) == 1:
-                    found[dataset, protocol] = same[0]
+                    references[dataset, protocol] = same[0]
                 break
-    return found
+    return references
 
 
 def _targets(group: Sequence[Job], results: Results) -> list[str]:
@@ -296,8 +296,8 @@ def _row(
 
 
 def _median(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return statistics.median(known) if known else None
+    present = list(values)
+    return statistics.median(present) if present else None
 
 
 def _one_class(finished: Sequence[Mapping[str, Any]]) -> float | None:
@@ -374,7 +374,7 @@ def _compared(jobs: Sequence[Job], reference: Sequence[Job], results: Results, r
         if job.id not in results or (job.seed, job.fold) not in theirs:
             continue
         pairs.append(results[job.id])
-        ours, other = (_scores(one, row.target).get(metric) for one in (pairs[-1], theirs[job.seed, job.fold]))
+        ours, other = (_scores(result, row.target).get(metric) for result in (pairs[-1], theirs[job.seed, job.fold]))
         if ours is not None and other is not None:
             by_test.setdefault(tuple(sorted(pairs[-1]["test"])), []).append(ours - other)
     differences = [statistics.fmean(repeated) for repeated in by_test.values()]
@@ -383,7 +383,7 @@ def _compared(jobs: Sequence[Job], reference: Sequence[Job], results: Results, r
 
 def _permutation_ps(jobs: Sequence[Job], permuted: Sequence[Job], results: Results, row: Row) -> dict[str, float]:
     """Return (1 + permutations at least as good) / (1 + permutations) by each metric, for seed 0."""
-    found = {}
+    ps = {}
     for metric in row.metrics:
         values: dict[int, list[float]] = {}
         for job in [*(job for job in jobs if job.seed == 0), *permuted]:
@@ -396,11 +396,13 @@ def _permutation_ps(jobs: Sequence[Job], permuted: Sequence[Job], results: Resul
                 values.setdefault(job.permutation, []).append(value)
         folds = len(values.get(0, ()))
         sign = 1 if METRICS[metric].larger else -1
-        means = {number: sign * statistics.fmean(own) for number, own in values.items() if len(own) == folds}
+        means = {
+            number: sign * statistics.fmean(folds_of) for number, folds_of in values.items() if len(folds_of) == folds
+        }
         if 0 in means and len(means) > 1:
             better = sum(mean >= means[0] - 1e-12 for number, mean in means.items() if number)
-            found[metric] = (1 + better) / len(means)
-    return found
+            ps[metric] = (1 + better) / len(means)
+    return ps
 
 
 def _mean_loss(curves: Sequence[Sequence[float]]) -> tuple[float, ...]:

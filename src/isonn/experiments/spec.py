@@ -110,11 +110,11 @@ class Spec:
         """
         changes = changes or {}
         settings = {**self.settings, **self._entry(dataset, "settings")}
-        known = METHODS.get(method)
-        if method in settings or known is None or known.variant_of is None:
+        registered = METHODS.get(method)
+        if method in settings or registered is None or registered.variant_of is None:
             return {**settings.get(method, {}), **changes}
-        base = known.adapt(self.settings_for(dataset, known.variant_of, changes))
-        return {**base, **self.training_for(dataset, known.training), **changes} if known.training else base
+        base = registered.adapt(self.settings_for(dataset, registered.variant_of, changes))
+        return {**base, **self.training_for(dataset, registered.training), **changes} if registered.training else base
 
     def training_for(self, dataset: str, rule: str) -> Settings:
         """Return the settings of a training rule on a dataset, or the general ones if the dataset has none.
@@ -151,7 +151,7 @@ class Spec:
         if len(every) < 2:
             return self.settings_for(dataset, method, fixed), ()
         common = {k: v for k, v in every[0].items() if all(k in other and other[k] == v for other in every)}
-        return common, tuple({k: v for k, v in one.items() if k not in common} for one in every)
+        return common, tuple({k: v for k, v in settings_of.items() if k not in common} for settings_of in every)
 
     def printed_for(self, dataset: str, method: str, settings: Settings | None = None) -> Settings | None:
         """Return the printed ``accuracy`` and ``f1`` of a method, or None if they were printed for other settings."""
@@ -194,12 +194,12 @@ def load_spec(name_or_path: str | Path) -> Spec:
         raise InputError(f"{source} is not TOML ({error}); correct it") from error
     _check(content, _FORM, source)
     sweeps = []
-    for key, part in content.pop("sweeps", {}).items():
-        if ("values" in part) != ("vary" in part) or ("vary" not in part and part["measure"] != "loss"):
+    for key, table in content.pop("sweeps", {}).items():
+        if ("values" in table) != ("vary" in table) or ("vary" not in table and table["measure"] != "loss"):
             raise InputError(
                 f'{source}, sweeps, {key}: name the setting that varies and its values, vary = "k" and values = [2, 3]'
             )
-        sweeps.append(Sweep(**{"name": key, "title": key, **_with_tuples(part)}))
+        sweeps.append(Sweep(**{"name": key, "title": key, **_with_tuples(table)}))
     return Spec(name=name, sweeps=tuple(sweeps), **_with_tuples(content))
 
 

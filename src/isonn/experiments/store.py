@@ -64,7 +64,7 @@ class Store:
     def jobs(self) -> list[Job]:
         """Return the jobs that have a sound result, in the order of their ids; damaged files are renamed."""
         with self._sentence_on_failure("read"):
-            found = {}
+            jobs = {}
             for path in outcome_files(self.folder):
                 if path.suffix == ".json":
                     try:
@@ -72,8 +72,8 @@ class Store:
                     except InputError:
                         self._set_aside(path, path.stem)
                     else:
-                        found[job.id] = job
-        return [found[job_id] for job_id in sorted(found)]
+                        jobs[job.id] = job
+        return [jobs[job_id] for job_id in sorted(jobs)]
 
     def missing(self, jobs: Iterable[Job]) -> list[Job]:
         """Return the jobs without a result, in the given order."""
@@ -132,13 +132,13 @@ class Store:
             if foreign and not about.exists():  # it may have appeared between the two checks
                 raise InputError(f"{self.folder} is not empty and holds no results of isonn; choose another folder")
             _write(about, {"kind": _KIND, "format": FORMAT, "isonn": __version__})
-        found = _read(about)
-        if found.get("kind") != _KIND:
+        stored = _read(about)
+        if stored.get("kind") != _KIND:
             raise InputError(f"{about} was not written by isonn or is damaged; choose another folder")
-        if found.get("format") != FORMAT:
+        if stored.get("format") != FORMAT:
             raise InputError(
-                f"{self.folder} was written by isonn {str(found.get('isonn'))[:20]} in format "
-                f"{str(found.get('format'))[:20]}, and this is isonn {__version__} with format {FORMAT}; use another "
+                f"{self.folder} was written by isonn {str(stored.get('isonn'))[:20]} in format "
+                f"{str(stored.get('format'))[:20]}, and this is isonn {__version__} with format {FORMAT}; use another "
                 f"folder, or use the version that wrote it"
             )
         (self.folder / FOLDER).mkdir(exist_ok=True)

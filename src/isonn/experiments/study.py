@@ -117,12 +117,12 @@ def _asked(
     order = sorted(every, key=lambda name: places.get(name, len(every)))
     asked = resolve_methods(methods if methods is not None else spec.methods)
     for sweep in spec.sweeps or (None,):
-        names, own = order, asked
+        names, chosen = order, asked
         if sweep is not None:
             names = [name for name in order if name in sweep.datasets] or order
-            own = resolve_methods(sweep.methods) if sweep.methods else asked
-            own = own if methods is None else tuple(name for name in own if name in asked) or asked
-        yield from ((sweep, name, own) for name in names)
+            chosen = resolve_methods(sweep.methods) if sweep.methods else asked
+            chosen = chosen if methods is None else tuple(name for name in chosen if name in asked) or asked
+        yield from ((sweep, name, chosen) for name in names)
 
 
 #: Settings of a row: its name, the settings, and the candidates to choose from.
@@ -171,28 +171,28 @@ def stored_parts(
     Seeds with missing folds are left out. A table without a choice of methods has every stored row, also of methods
     that isonn no longer has.
     """
-    found: dict[str, list[Job]] = {}
+    finished: dict[str, list[Job]] = {}
     for job in store.jobs():
         if (job.protocol, job.permutation, job.share) == (protocol, 0, 1) and job.seed < seeds:
-            found.setdefault(job.dataset, []).append(job)
+            finished.setdefault(job.dataset, []).append(job)
     parts = []
     for sweep, name, asked in _asked(spec, datasets, methods):
-        here = found.get(name, [])
+        here = finished.get(name, [])
         whole = sweep is None and methods is None  # also the rows that the spec does not name
         others = [job.method for job in here if whole and job.method not in asked]
         kept = []
         for method in dict.fromkeys((*asked, *others)):
             # the newest version of the method that has run; notes below a table name the versions
             newest = max((job.version for job in here if job.method == method), default=1)
-            own = [job for job in here if (job.method, job.version) == (method, newest)]
+            jobs = [job for job in here if (job.method, job.version) == (method, newest)]
             if method in METHODS:  # those that have the settings of the spec, in its order
-                own = [
+                jobs = [
                     replace(job, settings=common)
                     for _, common, candidates in _variants(spec, sweep, name, method, protocol)
-                    for job in own
+                    for job in jobs
                     if _key(job.settings, job.candidates) == _key(common, candidates)
                 ]
-            kept += own
+            kept += jobs
         parts.append(Part(sweep, name, asked, tuple(_whole_seeds(kept))))
     return parts
 
@@ -273,8 +273,8 @@ def stored_curves(jobs: Iterable[Job], store: Store, rows: Iterable[Row]) -> dic
     curves = {}
     for row in rows:
         if row.metrics and row.target in ("", MEAN):
-            own = [job for job in jobs if job.method == row.method]
-            curves[row.method] = learning_curve(own, results, next(iter(row.metrics)))
+            planned = [job for job in jobs if job.method == row.method]
+            curves[row.method] = learning_curve(planned, results, next(iter(row.metrics)))
     return {method: points for method, points in curves.items() if points}
 
 

@@ -63,12 +63,12 @@ def outstanding(rows: Sequence[Row]) -> Collection[int]:
     """
     bold = set()
     for group in dict.fromkeys((row.dataset, row.target) for row in rows):
-        own = [(i, row) for i, row in enumerate(rows) if (row.dataset, row.target) == group and row.metrics]
-        if len(own) < 2:
+        of_group = [(i, row) for i, row in enumerate(rows) if (row.dataset, row.target) == group and row.metrics]
+        if len(of_group) < 2:
             continue
-        best, row = max(own, key=lambda entry: entry[1].goodness)
-        references = {other.against for _, other in own}
-        told = [other.p for _, other in own if other is not row] if row.method in references else [row.p]
+        best, row = max(of_group, key=lambda entry: entry[1].goodness)
+        references = {other.against for _, other in of_group}
+        told = [other.p for _, other in of_group if other is not row] if row.method in references else [row.p]
         if all(p is not None and p < SIGNIFICANT for p in told):
             bold.add(best)
     return bold
@@ -139,8 +139,8 @@ def _cell(row: Row, name: str, first: bool) -> str:
 
 def _seeds(rows: Sequence[Row]) -> list[str]:
     """Return the number of seeds of each row: under the paper's protocol, or if they differ."""
-    known = {row.seeds for row in rows if row.seeds}
-    wanted = len(known) > 1 or any(row.protocol in REPRODUCED for row in rows)
+    counts = {row.seeds for row in rows if row.seeds}
+    wanted = len(counts) > 1 or any(row.protocol in REPRODUCED for row in rows)
     return [str(row.seeds) if row.seeds and wanted else "-" for row in rows]
 
 
@@ -250,8 +250,8 @@ def curves_markdown(curves: Mapping[str, Mapping[int, float]], metric: str) -> s
 def as_csv(parts: Iterable[tuple[str, Sequence[Row]]]) -> str:
     """Format the rows of several parts as CSV, with unrounded numbers."""
     every = [(part, row) for part, rows in parts for row in rows]
-    found = dict.fromkeys(name for _, row in every for name in row.metrics)
-    names = [name for name in METRICS if name in found or name in ("accuracy", "f1")]
+    present = dict.fromkeys(name for _, row in every for name in row.metrics)
+    names = [name for name in METRICS if name in present or name in ("accuracy", "f1")]
     lines = [
         {
             "part": part,

@@ -60,8 +60,8 @@ class Validation:
             samples.append(metrics_of(target, truth[some], answers[some]))
         metrics = {}
         for name, value in metrics_of(target, truth, answers).items():
-            known = [sample[name] for sample in samples if np.isfinite(sample[name])]
-            low, high = np.quantile(known, [0.025, 0.975]).tolist() if known else (np.nan, np.nan)
+            finite = [sample[name] for sample in samples if np.isfinite(sample[name])]
+            low, high = np.quantile(finite, [0.025, 0.975]).tolist() if finite else (np.nan, np.nan)
             metrics[name] = (value, low, high)
         return cls(how, rows, groups, truth, answers, metrics)
 
@@ -90,9 +90,9 @@ def metrics_of(target: Target, truth: NDArray[Any], answers: Floats) -> dict[str
         return _number_metrics(target.decode(truth), answers)
     if not target.exclusive:
         areas = [_area(truth[:, j] == 1, answers[:, j], np.isfinite(truth[:, j])) for j in range(answers.shape[1])]
-        known = [area for area in areas if np.isfinite(area)]
+        finite = [area for area in areas if np.isfinite(area)]
         each = {f"AUROC {name}": area for name, area in zip(target.classes.tolist(), areas, strict=True)}
-        return {"mean AUROC": float(np.mean(known)) if known else np.nan, **each}
+        return {"mean AUROC": float(np.mean(finite)) if finite else np.nan, **each}
     guess = answers.argmax(axis=1)
     right = guess == truth
     recall = [float(right[truth == c].mean()) if (truth == c).any() else np.nan for c in range(answers.shape[1])]
@@ -122,9 +122,9 @@ def _number_metrics(truth: Floats, answers: Floats) -> dict[str, float]:
     }
 
 
-def _area(positive: NDArray[np.bool_], score: Floats, known: NDArray[np.bool_]) -> float:
+def _area(positive: NDArray[np.bool_], score: Floats, measured: NDArray[np.bool_]) -> float:
     """Return the area under the ROC curve; NaN if a class is missing."""
-    positive, score = positive[known], score[known]
+    positive, score = positive[measured], score[measured]
     p, n = int(positive.sum()), int((~positive).sum())
     if not p or not n:
         return np.nan
@@ -172,8 +172,8 @@ def scramble(features: csr_array, y: NDArray[Any], target: Target, seed: int) ->
     distinct = Distinct.of(inputs)
     order = draw.permutation(len(distinct.rows))[:SCRAMBLED_GRAPHS]
     columns = target.columns(target.encode(y))
-    known = np.isfinite(columns[distinct.rows[order]]).all(axis=1)
-    rows = np.sort(distinct.rows[order[known]])
+    measured = np.isfinite(columns[distinct.rows[order]]).all(axis=1)
+    rows = np.sort(distinct.rows[order[measured]])
     wanted, some = columns[rows], features[rows]
     shuffles = [np.arange(len(rows)), *(draw.permutation(len(rows)) for _ in range(SCRAMBLES))]
     stacked, width = np.concatenate([wanted[shuffle] for shuffle in shuffles], axis=1), wanted.shape[1]

@@ -50,7 +50,6 @@ class TemplateCard:
     Attributes:
         index: its number in ``templates_``.
         template: the template.
-        edges: its cells above the threshold, as (row, column, value).
         classes: the model's classes, in the order of the arrays below.
         nearest: the region nearest to it in all graphs; None if no graph has enough nodes.
         occurrences: regions equal to the nearest one, up to relabelling, in the graphs of each class, shape (classes,).
@@ -71,7 +70,6 @@ class TemplateCard:
 
     index: int
     template: Template
-    edges: tuple[tuple[int, int, float], ...]
     classes: NDArray[Any]
     nearest: Example | None
     occurrences: NDArray[np.int64]
@@ -83,9 +81,7 @@ class TemplateCard:
     examples: list[Example]
 
 
-def template_cards(
-    clf: Any, graphs: Any, y: Any = None, examples: int = 3, threshold: float = 0.5
-) -> list[TemplateCard]:
+def template_cards(clf: Any, graphs: Any, y: Any = None, examples: int = 3) -> list[TemplateCard]:
     """Create a card for every template of the paper's model; subgraph models have ``reasons_`` instead.
 
     Args:
@@ -93,7 +89,6 @@ def template_cards(
         graphs: the training graphs, or others to measure on; anything `isonn.as_graphset` takes.
         y: their classes; None uses those of the graphs.
         examples: maximum number of best matches, one per graph.
-        threshold: the edges of a template are its cells above this value.
 
     Returns:
         a card for each template, in order.
@@ -109,10 +104,10 @@ def template_cards(
     graphs = as_graphset(graphs)
     holds = _membership(clf, graphs, graphs.y if y is None else y)
     with torch_threads(1):  # with many small products, threads would mostly wait for each other
-        return _cards(clf, graphs, holds, examples, threshold)
+        return _cards(clf, graphs, holds, examples)
 
 
-def _cards(clf: Any, graphs: GraphSet, holds: IntArray, examples: int, threshold: float) -> list[TemplateCard]:
+def _cards(clf: Any, graphs: GraphSet, holds: IntArray, examples: int) -> list[TemplateCard]:
     templates, target = clf.templates_, clf.target_
     best: list[list[tuple[float, int, int]]] = [[] for _ in templates]  # (distance, graph, match) per template
     logits, without = [], []
@@ -120,12 +115,12 @@ def _cards(clf: Any, graphs: GraphSet, holds: IntArray, examples: int, threshold
         matched = clf._matched_graph(graphs[g : g + 1])
         logits.append(matched.logits())
         without.append(matched.logits_without_template())
-        found = matched.occurrences
+        occurrences = matched.occurrences
         for i, places in enumerate(best):
-            rows = np.flatnonzero(found.template == i)
+            rows = np.flatnonzero(occurrences.template == i)
             if len(rows):
-                row = int(rows[found.distance[rows].argmin()])
-                places.append((float(found.distance[row]), g, row))
+                row = int(rows[occurrences.distance[rows].argmin()])
+                places.append((float(occurrences.distance[row]), g, row))
     shown = [sorted(places)[: max(examples, 1)] for places in best]
     chosen = {g: clf._matched_graph(graphs[g : g + 1]) for places in shown for _, g, _ in places}
     equal = np.zeros((len(templates), len(graphs)), dtype=np.int64)  # regions equal to each template's nearest one
@@ -139,12 +134,10 @@ def _cards(clf: Any, graphs: GraphSet, holds: IntArray, examples: int, threshold
         off = np.stack([logits[i] for logits in without])
         change = np.stack([target.margin(whole, j) - target.margin(off, j) for j in outputs], axis=1)
         nearest = [_example(chosen[g], g, row) for _, g, row in shown[i]]
-        cells = np.argwhere(template.adjacency > threshold).tolist()
         cards.append(
             TemplateCard(
                 index=i,
                 template=template,
-                edges=tuple((a, b, float(template.adjacency[a, b])) for a, b in cells),
                 classes=clf.classes_,
                 nearest=nearest[0] if nearest else None,
                 occurrences=holds.T @ equal[i],

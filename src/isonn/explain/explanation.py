@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ from isonn.errors import InputError, IsoNNWarning
 from isonn.explain.importance import edge_shares, node_shares
 from isonn.explain.matched import Logits, MatchedGraph, NamedContribution, Regions
 from isonn.explain.reasons import Reason, find_reasons
-from isonn.explain.template import Template
 from isonn.explain.units import Unit
 from isonn.graphs.edit import input_nodes, on_input_nodes
 from isonn.graphs.graph import Graph
@@ -81,7 +79,8 @@ class Explanation:
     Attributes:
         graph: the graph.
         label: the predicted class; for several labels the most likely one.
-        explained: the class that scores and contributions refer to: ``label`` unless another was requested.
+        column: the number of the class (or column of y) that scores and contributions refer to: that of ``label``
+            unless another was requested.
         classes: all classes.
         probabilities: the probability of each class, or the predicted numbers, shape (classes,).
         score: the score of the explained class.
@@ -91,7 +90,7 @@ class Explanation:
         node_importance: every match's contribution shared equally among its nodes, and the contributions of terms that
             are sums over nodes, shape (n,).
         source: the graph and its matches.
-        contributions: rows of matches in ``source.occurrences``, and their contributions.
+        contributions: rows of matches in ``source.occurrences`` and their contributions, largest absolute one first.
         regions: the contributions summed over the matches of each region.
         top: number of matches to list; None lists all.
         assess: returns the assessment of the graph, see `assessment`, `interval`, `prediction_set` and `domain`.
@@ -109,7 +108,7 @@ class Explanation:
 
     graph: Graph
     label: Any
-    explained: Any
+    column: int
     classes: NDArray[Any]
     probabilities: NDArray[np.float64]
     score: float
@@ -132,40 +131,20 @@ class Explanation:
         return self.source.exact
 
     @property
-    def templates(self) -> Sequence[Template]:
-        """The model's templates."""
-        return self.source.templates
+    def explained(self) -> Any:
+        """The class that scores and contributions refer to."""
+        return self.classes.tolist()[self.column]
 
     @property
     def count(self) -> int:
         """The number of all matches."""
         return len(self.source.occurrences)
 
-    @property
-    def total(self) -> float:
-        """The sum of the contributions of all matches."""
-        return float(self.regions.total.sum())
-
-    @property
-    def _listed(self) -> IntArray:
-        """The places of the listed matches in ``contributions``, largest absolute contribution first."""
-        return np.argsort(-np.abs(self.contributions[1]), kind="stable")[: self.top]
-
-    @property
-    def rows(self) -> IntArray:
-        """The rows of the listed matches in ``source.occurrences``."""
-        return self.contributions[0][self._listed]
-
     @cached_property
     def matches(self) -> list[Match]:
         """The listed matches, by absolute contribution, largest first."""
-        return matches_of(self.source, self.rows, self.contributions[1][self._listed])
-
-    @cached_property
-    def template_contributions(self) -> NDArray[np.float64]:
-        """The score minus the score with a template switched off, shape (c,)."""
-        with torch_threads(1):
-            return self.source.template_contributions(self.column, *self.contributions)
+        rows, contributions = self.contributions
+        return matches_of(self.source, rows[: self.top], contributions[: self.top])
 
     @cached_property
     def _edge_shares(self) -> NDArray[np.float64]:
@@ -176,8 +155,8 @@ class Explanation:
     def edge_importance(self) -> NDArray[np.float64]:
         """Every match's contribution, shared among the cells of its region by their absolute weight, shape (n, n).
 
-        A region without an edge shares equally among its cells. Sums to ``total``; in undirected models, where an edge
-        has two equal cells, one of them and ``single_nodes`` do.
+        A region without an edge shares equally among its cells. The sum is that of all matches; in undirected models,
+        where an edge has two equal cells, one of them and ``single_nodes`` add up to it.
         """
         edges = self._edge_shares
         if self.source.undirected:  # an edge is both of its cells; the diagonal belongs to single nodes
@@ -189,17 +168,6 @@ class Explanation:
     def single_nodes(self) -> float:
         """The contribution of single-node pieces; 0 for models without any."""
         return float(np.trace(self._edge_shares)) if self.source.undirected else 0.0
-
-    @property
-    def column(self) -> int:
-        """The column of the explained output."""
-        return int(np.flatnonzero(self.classes == self.explained)[0])
-
-    @property
-    def class_name(self) -> str:
-        """The name of the explained class, or "class 1"."""
-        plain = self.explained.item() if isinstance(self.explained, np.generic) else self.explained
-        return self.class_names.get(plain, f"class {plain}")
 
     @property
     def unit(self) -> str:
@@ -310,19 +278,17 @@ class Explanation:
         if isinstance(match, Reason):
             return match.without
         given = [match] if isinstance(match, (Match, int, np.integer)) else list(match)
-        for one in given:
-            if isinstance(one, (int, np.integer)) and not 0 <= one < len(self.matches):
-                raise InputError(f"match {one} is not listed; use 0 to {len(self.matches) - 1}")
-        matches = [self.matches[int(one)] if isinstance(one, (int, np.integer)) else one for one in given]
-        listed = dict(zip(map(_key, self.matches), self.rows.tolist(), strict=True))
-        rows = [listed.get(_key(one)) for one in matches]
-        if None in rows:
-            raise InputError(
-                f"match {rows.index(None)} of {len(rows)} is not among the {len(self.matches)} of this explanation; "
-                f"give entries of its matches, or explain with top=None to list all {self.count}"
-            )
+        place = {_key(listed): i for i, listed in enumerate(self.matches)}
+        numbers = [place.get(_key(one), -1) if isinstance(one, Match) else int(one) for one in given]
+        for i, (one, number) in enumerate(zip(given, numbers, strict=True)):
+            if not 0 <= number < len(self.matches):
+                which = f"match {i} of {len(given)}" if isinstance(one, Match) else f"match {one}"
+                raise InputError(
+                    f"{which} is not among the {len(self.matches)} of this explanation; "
+                    f"give entries of its matches, or explain with top=None to list all {self.count}"
+                )
         with torch_threads(1):
-            logits = self.source.logits_without(np.array(rows, dtype=np.int64))
+            logits = self.source.logits_without(self.contributions[0][numbers])
         return self.target.link(logits)
 
     def summary(self, top: int = 5) -> str:
@@ -340,7 +306,7 @@ class Explanation:
         what = (
             f"predicted {answer:.3g} {self.unit}".rstrip()
             if self.target.numeric
-            else f"{self.class_name} with probability {answer:.3f}"
+            else f"{self.class_names.get(self.explained, f'class {self.explained}')} with probability {answer:.3f}"
         )
         scale = ", its base-10 logarithm" if self.logarithm else ""
         lines = [f"{what}: score {self.score:+.2f}{scale} (base: {self.base:+.2f})"]
@@ -442,17 +408,18 @@ def explain_matched(
     logits = matched.logits()
     predicted = 0 if target.numeric else int(logits.argmax())
     called = dict((names or {}).get("class" if target.exclusive else "target", {}))
-    column = predicted if label is None else _column(classes, label, called)
+    column = predicted if label is None else column_of(classes, label, called)
 
     def score(values: Logits) -> NDArray[np.float64]:
         return target.margin(values, column)
 
-    contributions = matched.contributions(column)
-    regions = matched.region_contributions(column, *contributions)
+    rows, contributions = matched.contributions(column)
+    regions = matched.region_contributions(column, rows, contributions)
+    order = np.argsort(-np.abs(contributions), kind="stable")
     return Explanation(
         graph=matched.graph,
         label=classes[predicted],
-        explained=classes[column],
+        column=column,
         classes=classes,
         probabilities=target.link(logits),
         score=float(score(logits)),
@@ -461,7 +428,7 @@ def explain_matched(
         node_importance=_node_importance(matched, column, regions),
         target=target,
         source=matched,
-        contributions=contributions,
+        contributions=(rows[order], contributions[order]),
         regions=regions,
         top=top,
         label_names=dict((names or {}).get("node", {})),
@@ -482,29 +449,21 @@ def _node_importance(matched: MatchedGraph, column: int, regions: Regions) -> ND
 
 def matches_of(matched: MatchedGraph, rows: IntArray, contributions: NDArray[np.float64]) -> list[Match]:
     """Return the public form of some rows of the occurrences."""
-    found, names = matched.occurrences, matched.graph.node_names
-    region = found.region[rows]
-    every_node = found.nodes[region].tolist()
-    every_column = itertools.repeat(None) if found.columns is None else found.columns[region].tolist()
-    columns_of_match = rows.tolist(), found.template[rows].tolist(), found.distance[rows].tolist()
+    occurrences, names = matched.occurrences, matched.graph.node_names
     matches = []
-    for row, template, distance, contribution, in_nodes, in_columns in zip(
-        *columns_of_match, contributions.tolist(), every_node, every_column, strict=False
-    ):
-        order = matched.order(row)
-        if order is not None:
-            in_nodes = [in_nodes[place] for place in order.tolist()]
-            in_columns = None if in_columns is None else [in_columns[place] for place in order.tolist()]
-        nodes = tuple([node for node in in_nodes if node >= 0])
-        columns = None if in_columns is None else tuple(in_columns)
-        if columns == nodes:
-            columns = None
-        named = None if names is None else tuple([str(names[node]) for node in nodes + (columns or ())])
+    for row, contribution in zip(rows.tolist(), contributions.tolist(), strict=True):
+        region, order = occurrences.region[row], matched.order(row)
+        places = slice(None) if order is None else order
+        nodes = tuple(node for node in occurrences.nodes[region][places].tolist() if node >= 0)
+        columns = None if occurrences.columns is None else tuple(occurrences.columns[region][places].tolist())
+        columns = None if columns == nodes else columns
+        named = None if names is None else tuple(str(names[node]) for node in nodes + (columns or ()))
+        template, distance = int(occurrences.template[row]), float(occurrences.distance[row])
         matches.append(Match(template, nodes, columns, named, distance, contribution, order is not None))
     return matches
 
 
-def _column(classes: NDArray[Any], label: Any, names: Mapping[Any, str]) -> int:
+def column_of(classes: NDArray[Any], label: Any, names: Mapping[Any, str]) -> int:
     """Return the column of a class or target, given as it is in ``classes`` or by its name."""
     values = classes.tolist()
     places = [i for i, value in enumerate(values) if value == label]

@@ -26,6 +26,7 @@ from scipy.special import logit
 from sklearn.metrics import roc_auc_score
 
 from isonn.errors import InputError
+from isonn.graphs.columns import columns_at
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import Graph
 from isonn.graphs.join import join_graphs
@@ -123,13 +124,13 @@ def edge_auroc(graph: Graph, importance: NDArray[np.floating], truth: NDArray[np
         1.0
     """
     links = links_of(graph)
-    known = truth[links[:, 0], links[:, 1]] | truth[links[:, 1], links[:, 0]]
-    if known.all() or not known.any():
+    true = truth[links[:, 0], links[:, 1]] | truth[links[:, 1], links[:, 0]]
+    if true.all() or not true.any():
         raise InputError(
-            f"truth contains {int(known.sum())} of {len(known)} edges; an AUROC needs some edges in it and some outside"
+            f"truth contains {int(true.sum())} of {len(true)} edges; an AUROC needs some edges in it and some outside"
         )
     both = importance + importance.T
-    return float(roc_auc_score(known, both[links[:, 0], links[:, 1]]))
+    return float(roc_auc_score(true, both[links[:, 0], links[:, 1]]))
 
 
 def links_of(graph: Graph) -> NDArray[np.int64]:
@@ -170,15 +171,8 @@ def _top(values: NDArray[Any], keep: float) -> NDArray[np.int64]:
 
 def with_cells(graph: Graph, cells: NDArray[np.bool_]) -> Graph:
     """Return the graph with only some of its cells."""
-    return Graph(
-        n=graph.n,
-        edges=graph.edges[cells],
-        weights=None if graph.weights is None else graph.weights[cells],
-        node_labels=graph.node_labels,
-        edge_labels=None if graph.edge_labels is None else graph.edge_labels[cells],
-        node_attributes=graph.node_attributes,
-        node_names=graph.node_names,
-    )
+    columns = columns_at(graph, cells, slice(None))
+    return graph.but_with(edges=graph.edges[cells], kind="", row={}, id=None, **columns)
 
 
 # Edge importance of any classifier, by predicting again without each edge.

@@ -146,16 +146,9 @@ class MatchedGraph(ABC):
 
     def region_contributions(self, column: int, rows: IntArray, contributions: NDArray[np.float64]) -> Regions:
         """Sum the contributions of matches (by their rows) over each region."""
-        found = self.occurrences
-        total = np.bincount(found.region[rows], contributions, minlength=len(found.nodes))
-        return Regions(found.nodes, found.columns, total.astype(np.float64))
-
-    def template_contributions(
-        self, column: int, rows: IntArray, contributions: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the sum over the matches of each template, shape (templates,)."""
-        sums = np.bincount(self.occurrences.template[rows], contributions, minlength=len(self.templates))
-        return sums.astype(np.float64, copy=False)
+        occurrences = self.occurrences
+        total = np.bincount(occurrences.region[rows], contributions, minlength=len(occurrences.nodes))
+        return Regions(occurrences.nodes, occurrences.columns, total.astype(np.float64))
 
     def units(self, column: int, importance: NDArray[np.float64]) -> list[Unit]:
         """Return the units of the graph with their contributions; [] for models whose contributions do not add up.

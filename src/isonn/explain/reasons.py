@@ -195,13 +195,15 @@ def predict_without(reasons: Sequence[Reason]) -> None:
 
 def _windows(explanation: Explanation) -> list[Unit]:
     """Return disjoint windows of the paper's models, strongest first, each with all matches inside it."""
-    found, n = explanation.source.occurrences, explanation.graph.n
+    occurrences, n = explanation.source.occurrences, explanation.graph.n
     rows, contributions = explanation.contributions
-    assert found.columns is not None
-    both = np.concatenate([found.nodes[found.region[rows]], found.columns[found.region[rows]]], axis=1)
+    assert occurrences.columns is not None
+    both = np.concatenate(
+        [occurrences.nodes[occurrences.region[rows]], occurrences.columns[occurrences.region[rows]]], axis=1
+    )
     units: list[Unit] = []
     free = np.ones(n, dtype=bool)
-    for i in np.argsort(-np.abs(contributions), kind="stable")[:STRONGEST].tolist():
+    for i in range(min(STRONGEST, len(rows))):
         nodes = np.unique(both[i])
         if free[nodes].all():
             free[nodes] = False

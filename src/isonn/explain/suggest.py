@@ -6,7 +6,6 @@ labels. The model predicts all proposals in one batch. If one edit is not enough
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.join import join_graphs
 from isonn.packing import Floats
 from isonn.params import check_count
-from isonn.plugins import load_plugin
+from isonn.plugins import Registry
 
 #: Proposals that are edited again, and the most proposals of one graph and of one step.
 BEAM, MOST, MOST_IN_STEP = 24, 400, 3000
@@ -133,23 +132,25 @@ class GraphEditor(Editor):
         joined = {(a, b) for a, b in graph.edges.tolist() if a < b}
         labels = [] if graph.node_labels is None else sorted(set(graph.node_labels.tolist()), key=str)
         weight = 1.0 if graph.weights is None else float(np.median(graph.weights))
-        found = [(f"delete edge {a}-{b}", set_edge(graph, a, b, 0.0)) for a, b in sorted(joined)]
+        proposals = [(f"delete edge {a}-{b}", set_edge(graph, a, b, 0.0)) for a, b in sorted(joined)]
         if graph.n > 1:
-            found += [(f"delete node {node}", delete_nodes(graph, [node])) for node in nodes]
+            proposals += [(f"delete node {node}", delete_nodes(graph, [node])) for node in nodes]
         for node in nodes if labels else ():
             before = graph.node_labels[node] if graph.node_labels is not None else None
-            found += [
+            proposals += [
                 (f"relabel node {node} as {graph.node_label_names.get(label, label)}", set_label(graph, node, label))
                 for label in labels
                 if label != before
             ]
         near = {(a, c) for a, b in graph.edges.tolist() for x, c in graph.edges.tolist() if x == b and a < c} - joined
         if graph.edge_labels is None or len(graph.edges):
-            found += [(f"add edge {a}-{b}", set_edge(graph, a, b, weight)) for a, b in sorted(near)]
+            proposals += [(f"add edge {a}-{b}", set_edge(graph, a, b, weight)) for a, b in sorted(near)]
             if graph.node_attributes is None:
                 more = add_node(graph)
-                found += [(f"add a neighbour to node {node}", set_edge(more, node, graph.n, weight)) for node in nodes]
-        return found[:MOST]
+                proposals += [
+                    (f"add a neighbour to node {node}", set_edge(more, node, graph.n, weight)) for node in nodes
+                ]
+        return proposals[:MOST]
 
     def read(self, proposals: Sequence[Any], standardize: str | None) -> tuple[GraphSet | None, list[int]]:
         """Join the graphs, which are all valid."""
@@ -160,9 +161,7 @@ class GraphEditor(Editor):
         return join_graphs(list(proposals), **names), list(range(len(proposals)))
 
 
-_EDITORS: dict[str, Editor] = {}
-#: Editors that need an extra, imported on first use. Each module calls `register_editor`.
-_LATER = {"molecules": "isonn.molecules.suggest"}
+_EDITORS: Registry[Editor] = Registry("editors", Editor, {"molecules": "isonn.molecules.suggest"})
 
 
 def register_editor(kind: str, editor: Editor) -> None:
@@ -172,18 +171,12 @@ def register_editor(kind: str, editor: Editor) -> None:
         kind: the kind of graphs, as in ``GraphSet.kind``.
         editor: an instance of a subclass of `Editor`.
     """
-    if not isinstance(editor, Editor):
-        raise InputError(f"{editor!r} is not an Editor; give an instance of a subclass")
-    _EDITORS[kind] = editor
+    _EDITORS.register(kind, editor)
 
 
 def find_editor(kind: str) -> Editor:
     """Return the editor of a kind; graphs of other kinds lose and gain nodes and edges."""
-    if kind and kind not in _EDITORS:
-        load_plugin("editors", kind)
-    if kind not in _EDITORS and kind in _LATER:
-        importlib.import_module(_LATER[kind])
-    return _EDITORS.get(kind, _GRAPH_EDITOR)
+    return _EDITORS.find(kind) or _GRAPH_EDITOR
 
 
 _GRAPH_EDITOR = GraphEditor()
@@ -202,17 +195,17 @@ def suggest(model: Any, X: Any, goal: Any, *, label: Any = None, steps: int = 2,
         start = float(aim.measure(model, given)[0][0])
         seen = {int(graph_hashes(given)[0])}
         beam: list[tuple[Graph, tuple[str, ...]]] = [(given[0], ())]
-        found: list[Suggestion] = []
+        best: list[Suggestion] = []
         for _ in range(steps):
             layer = _layer(model, aim, editor, mode, beam, seen, start)
-            judged = _with_verdicts(model, layer)
-            found = _ranked(found + judged)
-            if sum(one.reached and one.verdict in (None, "in") for one in found) >= top:
+            checked = _with_verdicts(model, layer)
+            best = _ranked(best + checked)
+            if sum(s.reached and s.verdict in (None, "in") for s in best) >= top:
                 break
-            layer.sort(key=lambda one: -one.change)
-            inside = sorted((one for one in judged if one.verdict == "in"), key=lambda one: -one.change)
-            beam = [(one.graph, one.edits) for one in (*layer[: BEAM // 2], *inside[: BEAM // 2])]
-    return [replace(one, similarity=editor.similarity(given[0], one.graph)) for one in found[:top]]
+            layer.sort(key=lambda s: -s.change)
+            inside = sorted((s for s in checked if s.verdict == "in"), key=lambda s: -s.change)
+            beam = [(s.graph, s.edits) for s in (*layer[: BEAM // 2], *inside[: BEAM // 2])]
+    return [replace(s, similarity=editor.similarity(given[0], s.graph)) for s in best[:top]]
 
 
 def read_goal(model: Any, text: str | None, predicted: Any = None) -> Any:
@@ -232,7 +225,7 @@ def read_goal(model: Any, text: str | None, predicted: Any = None) -> Any:
     values = model.target_.classes.tolist()
     if text is None:
         if not model.target_.exclusive or len(values) != 2:
-            raise InputError("this model does not predict one of two classes; give a goal")
+            raise InputError("this model does not predict one of two classes; give a goal (--goal)")
         return values[1 - values.index(predicted)]
     if model.target_.exclusive:
         return next((value for value in values if str(value) == text), text)
@@ -324,7 +317,7 @@ def _layer(
     seen.update(hashes)
     if not fresh:
         return []
-    chosen = graphs.select(np.array(fresh))
+    chosen = graphs[np.array(fresh)]
     layer = []
     for i, (place, progress, answer, predicted) in enumerate(zip(fresh, *aim.measure(model, chosen), strict=True)):
         change, reached = aim.reach(model, start, float(progress), predicted)
@@ -333,15 +326,15 @@ def _layer(
     return layer
 
 
-def _with_verdicts(model: Any, found: Sequence[Suggestion]) -> list[Suggestion]:
+def _with_verdicts(model: Any, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
     """Return the best suggestions with the verdicts of the model's domain, without those that are out of it."""
-    best = _ranked(found)[:LOOKED_AT]
+    best = _ranked(suggestions)[:LOOKED_AT]
     if not best or getattr(model, "_trust", None) is None:
         return best
-    verdicts = model.domain(join_graphs([one.graph for one in best])).verdict.tolist()
-    return [replace(one, verdict=verdict) for one, verdict in zip(best, verdicts, strict=True) if verdict != "out"]
+    verdicts = model.domain(join_graphs([s.graph for s in best])).verdict.tolist()
+    return [replace(s, verdict=verdict) for s, verdict in zip(best, verdicts, strict=True) if verdict != "out"]
 
 
-def _ranked(found: Sequence[Suggestion]) -> list[Suggestion]:
+def _ranked(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
     """Order suggestions: those that reach the goal, in domain, with the largest change per edit come first."""
-    return sorted(found, key=lambda one: (not one.reached, one.verdict == "borderline", -one.change / len(one.edits)))
+    return sorted(suggestions, key=lambda s: (not s.reached, s.verdict == "borderline", -s.change / len(s.edits)))

@@ -6,7 +6,6 @@ divided into connected pieces whose nodes contribute with one sign, large ones i
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.errors import InputError
 from isonn.graphs.edit import delete_nodes
 from isonn.graphs.graph import Graph
-from isonn.plugins import load_plugin
+from isonn.plugins import Registry
 
 #: Nodes belong to a piece of one sign if their importance is at least this share of the strongest node's.
 SHARE = 0.4
@@ -114,9 +112,7 @@ class Partition(ABC):
         return delete_nodes(graph, nodes)
 
 
-_PARTITIONS: dict[str, Partition] = {}
-#: Partitions that need an extra, imported on first use. Each module calls `register_partition`.
-_LATER = {"molecules": "isonn.molecules.units"}
+_PARTITIONS: Registry[Partition] = Registry("partitions", Partition, {"molecules": "isonn.molecules.units"})
 
 
 def register_partition(kind: str, partition: Partition) -> None:
@@ -126,21 +122,12 @@ def register_partition(kind: str, partition: Partition) -> None:
         kind: the kind of graphs, as in ``GraphSet.kind``.
         partition: an instance of a subclass of `Partition`.
     """
-    if not isinstance(partition, Partition):
-        raise InputError(f"{partition!r} is not a Partition; give an instance of a subclass")
-    _PARTITIONS[kind] = partition
+    _PARTITIONS.register(kind, partition)
 
 
 def find_partition(kind: str) -> Partition | None:
-    """Return the partition of a kind, or None if it has none."""
-    if kind and kind not in _PARTITIONS:
-        load_plugin("partitions", kind)
-    if kind not in _PARTITIONS and kind in _LATER:
-        try:
-            importlib.import_module(_LATER[kind])
-        except ImportError:  # without the extra, pieces of one sign are better than none
-            return None
-    return _PARTITIONS.get(kind)
+    """Return the partition of a kind; None if it has none, or if its extra is missing."""
+    return _PARTITIONS.find(kind)
 
 
 def units_of(graph: Graph, importance: NDArray[np.float64]) -> list[Unit]:

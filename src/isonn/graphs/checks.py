@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isonn.errors import InputError
-from isonn.graphs.columns import OF_CELLS, OF_GRAPHS, OF_NODES, cell_order, read_only
+from isonn.graphs.columns import OF_CELLS, OF_GRAPHS, OF_NODES
 
 if TYPE_CHECKING:
     from isonn.graphs.graph import Graph, GraphSet
@@ -29,78 +31,69 @@ _SHAPES = {
     "folds": ("iu", (1,)),
     "ids": ("U", (1,)),
 }
-#: The same for a graph made by a user, and what to use.
-_GRAPH = {
-    "edges": ("iu", 2, "integers of shape (m, 2)"),
-    "weights": ("biuf", 1, "numbers"),
-    "edge_labels": ("biufU", 1, "numbers only or strings only"),
-    "node_labels": ("biufU", 1, "numbers only or strings only"),
-    "node_attributes": ("biuf", 2, "numbers of shape (n, d)"),
-    "node_names": ("U", 1, "strings"),
-}
 _KINDS = {"iu": "integers", "biuf": "numbers", "U": "strings", "biufUO": "numbers or strings"}
 
 
 def check_graph(graph: Graph) -> None:
     """Check a graph made by a user, convert lists to arrays, and sort its cells."""
-    n, m = graph.n, 0
+    from isonn.graphs.join import graphset_from_cells
+
+    n = graph.n
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= MAX_NODES:
         raise InputError(f"n={n!r:.60} is not a valid number of nodes; use an integer from 1 to {MAX_NODES}")
-    columns: dict[str, Any] = {"n": int(n)}
-    for name, (kinds, dimensions, what) in _GRAPH.items():
+    columns: dict[str, Any] = {}
+    for name in ("edges", *OF_CELLS, *OF_NODES):
         if getattr(graph, name) is None and name != "edges":
             continue
         try:
             array = np.array(getattr(graph, name))
         except (ValueError, TypeError, OverflowError, RuntimeError) as error:
             raise InputError(f"{name} of the graph cannot be read as an array; give rows of one length") from error
-        if not array.size and name != "node_attributes":
-            array = np.zeros((0, 2)[:dimensions], dtype=np.int64)
-        if array.dtype.kind not in kinds or array.ndim != dimensions or (name == "edges" and array.shape[1] != 2):
-            raise InputError(f"{name} of the graph has shape {array.shape} and type {array.dtype}; use {what}")
-        m = len(array) if name == "edges" else m
-        if len(array) != (expected := n if name in OF_NODES else m):
-            raise InputError(f"the graph has {len(array)} {name} where {expected} are needed; give one each")
-        columns[name] = array
-    edges = columns["edges"] = columns["edges"].astype(np.int64)
-    outside = ((edges < 0) | (edges >= n)).any(axis=1)
-    if outside.any():
-        edge = tuple(edges[outside][0].tolist())
-        raise InputError(f"the graph has an edge {edge} but only nodes 0 to {n - 1}; correct the edge or n")
-    for name in ("weights", "node_attributes"):
-        if name in columns:
-            columns[name] = columns[name].astype(np.float64)
-            if not np.isfinite(columns[name]).all():
-                raise InputError(f"{name} of the graph hold NaN or infinity; replace them by numbers")
-    order = cell_order(np.zeros(m, dtype=np.int64), edges, columns.get("weights"))
-    for name in ("edges", *OF_CELLS):
-        if name in columns:
-            columns[name] = columns[name][order]
-    if "weights" in columns and (columns["weights"] == 1).all():
-        columns["weights"] = None
-    for name, value in columns.items():
-        object.__setattr__(graph, name, read_only(value) if isinstance(value, np.ndarray) else value)
+        if array.dtype == object:
+            raise InputError(f"{name} of the graph has type object; give numbers of 64 bits only, or strings only")
+        empty = not array.size and name != "node_attributes"
+        columns[name] = np.zeros((0, 2)[: _SHAPES[name][1][0]], dtype=np.int64) if empty else array
+    _check_types(columns, "the graph")
+    _check_lengths(columns, int(n), len(columns["edges"]), 1, "the graph")
+    owner = np.zeros(len(columns["edges"]), dtype=np.int64)
+    checked = graphset_from_cells(owner, columns.pop("edges"), [n], name="the graph", **columns)
+    object.__setattr__(graph, "n", int(n))
+    for name in ("edges", *columns):
+        object.__setattr__(graph, name, getattr(checked, name))
 
 
 def check_set(graphs: GraphSet) -> None:
     """Check the columns of a set; raise `InputError` that names the graph, the value and the remedy."""
-    _check_types(graphs)
+    columns = {name: column for name in _SHAPES if (column := getattr(graphs, name)) is not None}
+    _check_types(columns, graphs.name)
     _check_sizes(graphs)
-    _check_lengths(graphs)
+    _check_lengths(columns, int(graphs.node_offsets[-1]), len(graphs.edges), len(graphs), graphs.name)
+    _check_table(graphs)
     _check_cells(graphs)
     _check_labels(graphs)
     _check_finite(graphs)
 
 
-def _check_types(graphs: GraphSet) -> None:
-    for name, (kinds, dimensions) in _SHAPES.items():
-        column = getattr(graphs, name)
-        right = column is None or (column.dtype.kind in kinds and column.ndim in dimensions)
-        if not right or (name == "edges" and column.shape[1] != 2):
+def _check_types(columns: Mapping[str, NDArray[Any]], called: str) -> None:
+    for name, column in columns.items():
+        kinds, dimensions = _SHAPES[name]
+        if (
+            column.dtype.kind not in kinds
+            or column.ndim not in dimensions
+            or (name == "edges" and column.shape[1] != 2)
+        ):
             raise InputError(
-                f"{name} of {graphs.name} has shape {column.shape} and type {column.dtype}; give {_KINDS[kinds]} of "
+                f"{name} of {called} has shape {column.shape} and type {column.dtype}; give {_KINDS[kinds]} of "
                 f"{' or '.join(map(str, dimensions))} dimensions"
             )
+
+
+def _check_lengths(columns: Mapping[str, NDArray[Any]], nodes: int, cells: int, graphs: int, called: str) -> None:
+    expected = {"edge_offsets": graphs + 1, **dict.fromkeys(OF_CELLS, cells)}
+    expected |= {**dict.fromkeys(OF_NODES, nodes), **dict.fromkeys(OF_GRAPHS, graphs)}
+    for name, length in expected.items():
+        if name in columns and len(columns[name]) != length:
+            raise InputError(f"{name} of {called} has {len(columns[name])} entries where {length} are needed")
 
 
 def _check_sizes(graphs: GraphSet) -> None:
@@ -122,15 +115,8 @@ def _check_sizes(graphs: GraphSet) -> None:
         raise InputError(f"edge_offsets of {graphs.name} end with {graphs.edge_offsets[-1]}, not {len(graphs.edges)}")
 
 
-def _check_lengths(graphs: GraphSet) -> None:
+def _check_table(graphs: GraphSet) -> None:
     g = len(graphs)
-    n_nodes, n_cells = int(graphs.node_offsets[-1]), len(graphs.edges)
-    expected = {"edge_offsets": g + 1, **dict.fromkeys(OF_CELLS, n_cells)}
-    expected |= {**dict.fromkeys(OF_NODES, n_nodes), **dict.fromkeys(OF_GRAPHS, g)}
-    for name, length in expected.items():
-        column = getattr(graphs, name)
-        if column is not None and len(column) != length:
-            raise InputError(f"{name} of {graphs.name} has {len(column)} entries where {length} are needed")
     for name, column in graphs.table.items():
         if column.shape != (g,):
             raise InputError(f"column {name!r:.60} of table has shape {column.shape}; give one entry per graph ({g})")

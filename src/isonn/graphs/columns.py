@@ -53,8 +53,11 @@ def offsets_of(counts: IntArray) -> IntArray:
     return read_only(np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)]))
 
 
-def ranges(offsets: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the rows of the selected graphs and their offsets in the selection."""
+def ranges(offsets: IntArray, chosen: IntArray | slice) -> tuple[IntArray | slice, IntArray]:
+    """Return the rows of graphs, given by their numbers or as a run, and their offsets in the selection."""
+    if isinstance(chosen, slice):
+        start = offsets[chosen.start]
+        return slice(start, offsets[chosen.stop]), read_only(offsets[chosen.start : chosen.stop + 1] - start)
     counts = np.diff(offsets)[chosen]
     new_offsets = offsets_of(counts)
     rows = np.arange(new_offsets[-1]) + np.repeat(offsets[chosen] - new_offsets[:-1], counts)

@@ -6,7 +6,8 @@ Objects are recognised by the module of their class, so isonn does not import th
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -47,11 +48,8 @@ def as_graphset(
     *,
     label_from: str | None = AUTO,
     edge_label_from: str | None = AUTO,
-    ids: ArrayLike | None = None,
-    class_names: Mapping[Any, str] | None = None,
-    target_names: Sequence[str] | None = None,
-    table: Mapping[str, ArrayLike] | None = None,
     standardize: str | None = None,
+    **columns: Any,
 ) -> GraphSet:
     """Convert ``X`` to a `GraphSet`.
 
@@ -85,9 +83,9 @@ def as_graphset(
         label_from, edge_label_from: the attribute of NetworkX, igraph or PyG graphs that holds the labels of nodes or
             edges, such as ``label_from="element"``. "auto" takes ``label`` (PyG: ``x``, ``edge_attr``) and warns about
             attributes it does not read; None reads no labels.
-        ids, class_names, target_names, table: as in `GraphSet`; None keeps those of ``X``.
         standardize: how molecules are standardised: "none", "salts" (the default) or "full"; see
             `isonn.molecules.standardize`. A `GraphSet` of molecules must have been read with the same setting.
+        columns: ``ids``, ``class_names``, ``target_names`` and ``table``, as in `GraphSet`; None keeps those of ``X``.
 
     Returns:
         The graphs; ``X`` itself if it is a `GraphSet` and nothing else is given.
@@ -96,35 +94,32 @@ def as_graphset(
         >>> as_graphset([[[0, 1], [1, 0]], [[0, 1, 0], [1, 0, 1], [0, 1, 0]]], y=["edge", "path"])
         GraphSet(graphs: 2 graphs, 2-3 nodes, 2 classes)
     """
-    if isinstance(X, GraphSet):
-        graphs = X
-        _check_standard(graphs, standardize)
-    else:
-        graphs = _convert(X, label_from, edge_label_from, {} if standardize is None else {"standardize": standardize})
+    graphs = X if isinstance(X, GraphSet) else _convert(_items(X), label_from, edge_label_from, standardize)
+    _check_standard(graphs, standardize)
     if y is not None:
         graphs = graphs.with_y(as_y(y, len(graphs)))
-    given = {"name": name, "ids": ids, "class_names": class_names, "target_names": target_names, "table": table}
-    given = {column: value for column, value in given.items() if value is not None}
-    return replace(graphs, **_converted(given)) if given else graphs
+    given = {column: value for column, value in {"name": name, **columns}.items() if value is not None}
+    return replace(graphs, **{column: _column(column, value) for column, value in given.items()}) if given else graphs
 
 
-def _converted(given: dict[str, Any]) -> dict[str, Any]:
-    """Convert the optional arguments to the types of `GraphSet`."""
-    convert: dict[str, Callable[[Any], Any]] = {
-        "name": str,
-        "ids": lambda value: to_numpy(value).astype(np.str_),
-        "class_names": lambda value: {key: str(called) for key, called in dict(value).items()},
-        "target_names": lambda value: (value,) if isinstance(value, str) else tuple(map(str, value)),
-        "table": lambda value: {key: to_numpy(values) for key, values in dict(value).items()},
-    }
-    columns = {}
-    for column, value in given.items():
-        try:
-            columns[column] = convert[column](value)
-        except (TypeError, ValueError) as error:
-            what = "a list of strings" if column in ("ids", "target_names") else "a dict"
-            raise InputError(f"{column}={value!r:.60} cannot be used ({error!s:.80}); give {what}") from error
-    return columns
+#: How the optional columns are converted to the types of `GraphSet`.
+_COLUMNS: dict[str, Callable[[Any], Any]] = {
+    "name": str,
+    "ids": lambda value: to_numpy(value).astype(np.str_),
+    "class_names": lambda value: {key: str(called) for key, called in dict(value).items()},
+    "target_names": lambda value: (value,) if isinstance(value, str) else tuple(map(str, value)),
+    "table": lambda value: {key: to_numpy(values) for key, values in dict(value).items()},
+}
+
+
+def _column(column: str, value: Any) -> Any:
+    if column not in _COLUMNS:
+        raise TypeError(f"as_graphset got an unexpected keyword argument {column!r}; use {', '.join(_COLUMNS)}")
+    try:
+        return _COLUMNS[column](value)
+    except (TypeError, ValueError) as error:
+        what = "a list of strings" if column in ("ids", "target_names") else "a dict"
+        raise InputError(f"{column}={value!r:.60} cannot be used ({error!s:.80}); give {what}") from error
 
 
 def readable_rows(X: Any, standardize: str | None = None) -> tuple[GraphSet | None, list[Problem]]:
@@ -141,9 +136,9 @@ def readable_rows(X: Any, standardize: str | None = None) -> tuple[GraphSet | No
         >>> len(graphs), [problem.row for problem in problems]
         (1, [1, 2])
     """
-    items = None if isinstance(X, GraphSet) else _molecules(X)
-    if items is None:
-        return as_graphset(X, standardize=standardize), []
+    items = X if isinstance(X, GraphSet) else [X] if isinstance(X, str) else _items(X)
+    if not isinstance(items, list) or MOLECULE not in {_kind(type(item)) for item in items}:
+        return as_graphset(items, standardize=standardize), []
     options = {} if standardize is None else {"standardize": standardize}
     result: tuple[GraphSet | None, list[Problem]] = _of_extra().read_molecules(items, **options)
     return result
@@ -153,26 +148,6 @@ def _of_extra() -> Any:
     """Import the conversion of molecules, which needs an extra."""
     with naming_the_extra(f"reading a {MOLECULE}"):
         return importlib.import_module("isonn.molecules.convert")
-
-
-def _molecules(given: Any) -> list[Any] | None:
-    """Return the items of a list of molecules, some of which may be missing or of another type; None for others."""
-    if isinstance(given, (str, list, tuple)):
-        items = [given] if isinstance(given, str) else list(given)
-    else:
-        items = (_entries(to_numpy(given)) if _kind(type(given)) is ARRAY else None) or []
-    return items if MOLECULE in {_kind(type(item)) for item in items} else None
-
-
-def _entries(array: NDArray[Any]) -> list[Any] | None:
-    """Return the entries of a column of text or objects, such as ``frame[["SMILES"]]``; None for other arrays."""
-    if array.ndim == 2 and array.dtype.kind in "OUT" and any(isinstance(item, str) for item in array.flat):
-        if array.shape[1] != 1:
-            raise InputError(
-                f"X is a table of {array.shape[1]} columns; give the column of SMILES, such as X['SMILES']"
-            )
-        array = array.reshape(-1)
-    return list(array) if array.ndim == 1 and array.dtype.kind in "OUT" else None
 
 
 def standardization_of(graphs: GraphSet) -> str:
@@ -190,6 +165,17 @@ def standardization_of(graphs: GraphSet) -> str:
             f"{graphs.name} mixes molecules read with standardize={settings[0]!r} and {settings[1]!r}; use one"
         )
     return str(settings[0])
+
+
+def count_changes(graphs: GraphSet) -> Counter[str]:
+    """Count the molecules that standardisation changed ("molecules"), and those with each kind of change.
+
+    Example:
+        >>> dict(count_changes(as_graphset(["CC[NH3+].[Cl-]", "CCO", "O.CCN"])))
+        {'molecules': 2, 'fragment': 2, 'charge': 1}
+    """
+    changed = [str(kinds) for kinds in graphs.table.get("changes", np.zeros(0, dtype=np.str_)) if kinds]
+    return Counter(kind for kinds in changed for kind in ("molecules", *kinds.split(", ")))
 
 
 def _check_standard(graphs: GraphSet, wanted: str | None) -> None:
@@ -221,60 +207,75 @@ def as_one_graph(X: Any, standardize: str | None = None) -> GraphSet:
     return graphs
 
 
-def _convert(given: Any, label_from: str | None, edge_label_from: str | None, options: dict[str, Any]) -> GraphSet:
-    if isinstance(given, str) and is_smiles(given):
-        given = [given]
-    kind = None if isinstance(given, str) else _kind(type(given))
-    if kind not in (None, ARRAY):
-        unpack = "batch.to_data_list()" if _is_batch(given) else "[X]"
-        raise InputError(f"X is a single {kind}, not a list of graphs; give {unpack}")
-    if kind is ARRAY and not isinstance(given, (list, tuple)):
-        array = to_numpy(given)
-        given = _entries(array)
-        if given is None:
-            return from_stack(array)
-    items = _items(given)
+def _convert(
+    items: list[Any] | NDArray[Any], label_from: str | None, edge_label_from: str | None, standardize: str | None
+) -> GraphSet:
+    if isinstance(items, np.ndarray):
+        return from_stack(items)
     if not items:
         raise InputError("X holds no graph; give at least one")
-    kind = _one_kind(items)
+    kind, y = _one_kind(items), None
     if kind is MOLECULE:
-        graphs: GraphSet = _of_extra().from_smiles(items, **options)
-        return graphs
+        options = {} if standardize is None else {"standardize": standardize}
+        molecules: GraphSet = _of_extra().from_smiles(items, **options)
+        return molecules
     if kind is ARRAY:
         return from_matrices(items)
-    if kind is SPARSE:
-        return from_sparse(items)
-    if kind is NETWORKX:
-        return _join(from_networkx(items, label_from, edge_label_from))
-    if kind is IGRAPH:
-        return _join(from_igraph(items, label_from, edge_label_from))
+    if kind is OURS:
+        return join_graphs(items)
     if kind is PYG:
         items = [data for item in items for data in (item.to_data_list() if _is_batch(item) else [item])]
-        parts, y = from_pyg(items, label_from, edge_label_from)
-        return _join(parts, y=None if y is None else as_y(y, len(items)))
-    return join_graphs(_checked(items))
+        graphs, y = from_pyg(items, label_from, edge_label_from)
+    elif kind is SPARSE:
+        graphs = from_sparse(items)
+    else:
+        graphs = (from_networkx if kind is NETWORKX else from_igraph)(items, label_from, edge_label_from)
+    if any(graph.node_names is None for graph in graphs):  # names are kept only if every graph has them
+        graphs = [graph.but_with(node_names=None) for graph in graphs]
+    return join_graphs(graphs, y=None if y is None else as_y(y, len(items)))
 
 
 def is_smiles(text: str) -> bool:
     """Return whether a text is a SMILES and not, for example, the name of a dataset; False without rdkit."""
     try:
-        parse = importlib.import_module("isonn.molecules.convert").is_smiles
+        parse = importlib.import_module("isonn.molecules.parse").is_smiles
     except ImportError:
         return False
     return bool(parse(text))
 
 
-def _items(given: Any) -> list[Any]:
-    if isinstance(given, (str, bytes, dict, set, frozenset)):
+def _items(given: Any) -> list[Any] | NDArray[Any]:
+    """Return a list of graphs, or one array of adjacency matrices."""
+    if isinstance(given, str) and is_smiles(given):
+        return [given]
+    kind = None if isinstance(given, str) else _kind(type(given))
+    if kind not in (None, ARRAY):
+        unpack = "batch.to_data_list()" if _is_batch(given) else "[X]"
+        raise InputError(f"X is a single {kind}, not a list of graphs; give {unpack}")
+    if isinstance(given, (list, tuple)):
+        return list(given)
+    if kind is ARRAY:
+        return _rows(to_numpy(given))
+    indexed = hasattr(given, "__len__") and hasattr(given, "__getitem__")
+    if isinstance(given, (str, bytes, dict, set, frozenset)) or not (indexed or isinstance(given, Iterable)):
         remedy = "; isonn.load reads names and paths" if isinstance(given, str) else ""
         raise InputError(
             f"X={given!r:.60} is of type {type(given).__name__}, not a list of graphs; give {_READS}{remedy}"
         )
-    if hasattr(given, "__len__") and hasattr(given, "__getitem__"):  # lists, and datasets that support only indexing
-        return list(given) if isinstance(given, (list, tuple)) else [given[i] for i in range(len(given))]
-    if isinstance(given, Iterable):
-        return list(given)
-    raise InputError(f"X={given!r:.60} is of type {type(given).__name__}, not a list of graphs; give {_READS}")
+    return [given[i] for i in range(len(given))] if indexed else list(given)  # some datasets support only indexing
+
+
+def _rows(array: NDArray[Any]) -> list[Any] | NDArray[Any]:
+    """Return the entries of a column of text or objects, such as ``frame[["SMILES"]]``; other arrays as they are."""
+    if array.dtype.kind not in "OUT":
+        return array
+    if array.ndim == 2 and any(isinstance(item, str) for item in array.flat):
+        if array.shape[1] != 1:
+            raise InputError(
+                f"X is a table of {array.shape[1]} columns; give the column of SMILES, such as X['SMILES']"
+            )
+        array = array.reshape(-1)
+    return list(array) if array.ndim == 1 else array
 
 
 def _is_batch(given: Any) -> bool:
@@ -311,29 +312,3 @@ def _one_kind(items: list[Any]) -> str:
                 f"convert them to one type"
             )
     return str(kinds[type(items[0])])
-
-
-def _join(graphs: list[Graph], **columns: Any) -> GraphSet:
-    empty = next((i for i, each in enumerate(graphs) if each.n < 1), None)
-    if empty is not None:  # checked first, because an empty graph also lacks labels and names
-        raise InputError(f"graph {empty} of {len(graphs)} has no nodes; drop it")
-    if any(each.node_names is None for each in graphs):  # names are kept only if every graph has them
-        graphs = [each.but_with(node_names=None) for each in graphs]
-    return join_graphs(_checked(graphs), **columns)
-
-
-def _checked(parts: Sequence[Graph]) -> list[Graph]:
-    """Check that labels are all numbers or all strings; add empty edge labels to graphs without edges."""
-    for column in ("node_labels", "edge_labels"):
-        labels = [(i, getattr(part, column)) for i, part in enumerate(parts)]
-        is_text = [(i, values.dtype.kind in "US") for i, values in labels if values is not None and len(values)]
-        odd = next((i for i, text in is_text if text != is_text[0][1]), None)
-        if odd is not None:
-            raise InputError(
-                f"{column} are numbers in some graphs and strings in others (graph {is_text[0][0]} and graph {odd} of "
-                f"{len(parts)}); use one kind"
-            )
-    labelled = next((p.edge_labels for p in parts if p.edge_labels is not None and len(p.edge_labels)), None)
-    if labelled is None:
-        return list(parts)
-    return [p.but_with(edge_labels=labelled[:0]) if len(p.edges) == 0 else p for p in parts]

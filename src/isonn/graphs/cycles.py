@@ -9,18 +9,20 @@ from isonn.compiled import compiled
 
 
 @compiled()
-def _fill_neighbours(ends, first, fill, neighbours, edge_of):  # type: ignore[no-untyped-def]
-    """List the neighbours of every node in ascending order, from edges (smaller, larger) sorted by both."""
-    for e in range(len(ends)):  # first the smaller neighbours, which come in ascending order
-        b = ends[e, 1]
-        neighbours[fill[b]] = ends[e, 0]
-        edge_of[fill[b]] = e
-        fill[b] += 1
+def _fill_neighbours(ends, first, fill, unsorted, neighbours, edge_of):  # type: ignore[no-untyped-def]
+    """List the neighbours of every node in ascending order; ``fill`` holds two copies of where the lists start."""
     for e in range(len(ends)):
-        a = ends[e, 0]
-        neighbours[fill[a]] = ends[e, 1]
-        edge_of[fill[a]] = e
-        fill[a] += 1
+        for side in range(2):
+            node = ends[e, side]
+            unsorted[fill[0, node]] = e
+            fill[0, node] += 1
+    for node in range(len(first) - 1):  # each node joins the lists of its neighbours, in the order of nodes
+        for i in range(first[node], first[node + 1]):
+            e = unsorted[i]
+            other = ends[e, 0] + ends[e, 1] - node
+            neighbours[fill[1, other]] = node
+            edge_of[fill[1, other]] = e
+            fill[1, other] += 1
 
 
 @compiled()
@@ -74,8 +76,9 @@ def edges_on_cycles(n: int, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def adjacency_of(n: int, ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return where the neighbours of each node start, the neighbours, and the edges; ascending if edges are sorted."""
+    """Return where the neighbours of each node start, the neighbours, ascending, and the edges to them."""
     first = np.concatenate([[0], np.cumsum(np.bincount(ends.ravel(), minlength=n))]).astype(np.int64)
-    neighbours, edge_of = (np.empty(len(ends) * 2, dtype=np.int32) for _ in range(2))
-    _fill_neighbours(np.ascontiguousarray(ends, dtype=np.int64), first, first[:-1].copy(), neighbours, edge_of)
+    unsorted, neighbours, edge_of = (np.empty(len(ends) * 2, dtype=np.int32) for _ in range(3))
+    fill = np.stack([first[:-1], first[:-1]])
+    _fill_neighbours(np.ascontiguousarray(ends, dtype=np.int64), first, fill, unsorted, neighbours, edge_of)
     return first, neighbours, edge_of

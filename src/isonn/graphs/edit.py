@@ -136,8 +136,8 @@ def fold_leaves(graphs: GraphSet, label: Any) -> GraphSet:
     names = {str(each): name for each, name in graphs.node_label_names.items()}
     leaf = str(label) if str(label) in labels else {name: each for each, name in names.items()}.get(str(label), "")
     if leaf not in labels:
-        known = [names.get(each, each) for each in map(str, np.unique(graphs.node_labels).tolist())]
-        shown = known[:10] + ["..."] * (len(known) > 10)
+        present = [names.get(each, each) for each in map(str, np.unique(graphs.node_labels).tolist())]
+        shown = present[:10] + ["..."] * (len(present) > 10)
         raise InputError(f"{label!r} is not a node label of {graphs.name}; use one of {', '.join(shown)}")
     ends = graphs.edges + graphs.node_offsets[graphs.graph_of_cell, None]
     leaves = (labels == leaf) & (np.bincount(ends[:, 0], minlength=len(labels)) == 1)

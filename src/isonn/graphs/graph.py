@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -356,33 +356,6 @@ class GraphSet(Sequence[Graph]):
                 )
         return replace(self, table={**self.table, **columns}, confounds=tuple(columns))
 
-    def select(self, index: Any) -> GraphSet:
-        """Return the graphs at a slice, an index array or a mask; the same as ``graphs[index]``.
-
-        Args:
-            index: a slice, an array of integers, or a mask of shape (g,).
-
-        Returns:
-            the chosen graphs, with their rows of ``table``, ids and targets.
-
-        Example:
-            >>> graphs = isonn.load("MUTAG")
-            >>> graphs.select(graphs.y == 1)
-            GraphSet(MUTAG: 125 graphs, 12-28 nodes, 1 classes)
-        """
-        chosen = np.arange(len(self))[index].reshape(-1)
-        nodes, node_offsets = ranges(self.node_offsets, chosen)
-        cells, edge_offsets = ranges(self.edge_offsets, chosen)
-        return replace(
-            self,
-            node_offsets=node_offsets,
-            edge_offsets=edge_offsets,
-            edges=take(self.edges, cells),
-            table={column: values[chosen] for column, values in self.table.items()},
-            **columns_at(self, cells, nodes),
-            **{column: take(getattr(self, column), chosen) for column in OF_GRAPHS},
-        )
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the complete set to a ``.npz`` file that `isonn.load` and the commands read.
 
@@ -450,11 +423,35 @@ class GraphSet(Sequence[Graph]):
     def __getitem__(self, index: slice | ArrayLike) -> GraphSet: ...
     def __getitem__(self, index: Any) -> Graph | GraphSet:
         if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-            return self._graph(int(index))
-        return self.select(index)
-
-    def __iter__(self) -> Iterator[Graph]:
-        return (self._graph(i) for i in range(len(self)))
+            if not -len(self) <= index < len(self):
+                raise IndexError(f"graph {index} of a set of {len(self)}")
+            i = int(index) % len(self)
+            nodes: Any = slice(self.node_offsets[i], self.node_offsets[i + 1])
+            cells: Any = slice(self.edge_offsets[i], self.edge_offsets[i + 1])
+            return Graph.unchecked(
+                n=int(self.sizes[i]),
+                edges=self.edges[cells],
+                **columns_at(self, cells, nodes),
+                id=None if self.ids is None else str(self.ids[i]),
+                kind=self.kind,
+                row={column: values[i] for column, values in self.table.items()},
+                node_label_names=self.node_label_names,
+                edge_label_names=self.edge_label_names,
+            )
+        chosen: Any = np.arange(len(self))[index].reshape(-1)
+        if isinstance(index, slice) and index.step in (None, 1) and len(chosen):  # a run of graphs is not copied
+            chosen = slice(chosen[0], chosen[-1] + 1)
+        nodes, node_offsets = ranges(self.node_offsets, chosen)
+        cells, edge_offsets = ranges(self.edge_offsets, chosen)
+        return replace(
+            self,
+            node_offsets=node_offsets,
+            edge_offsets=edge_offsets,
+            edges=take(self.edges, cells),
+            table={column: values[chosen] for column, values in self.table.items()},
+            **columns_at(self, cells, nodes),
+            **{column: take(getattr(self, column), chosen) for column in OF_GRAPHS},
+        )
 
     def __repr__(self) -> str:
         if self.y is None or self.classes is None:
@@ -473,20 +470,3 @@ class GraphSet(Sequence[Graph]):
         from isonn.report.show import graphset_html
 
         return graphset_html(self)
-
-    def _graph(self, i: int) -> Graph:
-        if not -len(self) <= i < len(self):
-            raise IndexError(f"graph {i} of a set of {len(self)}")
-        i %= len(self)
-        nodes = slice(self.node_offsets[i], self.node_offsets[i + 1])
-        cells = slice(self.edge_offsets[i], self.edge_offsets[i + 1])
-        return Graph.unchecked(
-            n=int(self.sizes[i]),
-            edges=self.edges[cells],
-            **columns_at(self, cells, nodes),
-            id=None if self.ids is None else str(self.ids[i]),
-            kind=self.kind,
-            row={column: values[i] for column, values in self.table.items()},
-            node_label_names=self.node_label_names,
-            edge_label_names=self.edge_label_names,
-        )

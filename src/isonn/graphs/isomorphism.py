@@ -183,10 +183,10 @@ def refine_colours(
     return colours
 
 
-def _numbered(one: NDArray[Any], other: NDArray[Any]) -> tuple[list[int], list[int]]:
+def _numbered(first: NDArray[Any], second: NDArray[Any]) -> tuple[list[int], list[int]]:
     """Number the distinct values of two columns together, from 0."""
-    numbers = np.unique(np.concatenate([one, other]), return_inverse=True)[1].tolist()
-    return numbers[: len(one)], numbers[len(one) :]
+    numbers = np.unique(np.concatenate([first, second]), return_inverse=True)[1].tolist()
+    return numbers[: len(first)], numbers[len(first) :]
 
 
 def canonical_order(n: int, links: Sequence[Sequence[int]], colours: Sequence[int]) -> IntArray:

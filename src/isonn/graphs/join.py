@@ -58,6 +58,9 @@ def join_graphs(graphs: Sequence[Graph], **columns: Any) -> GraphSet:
     Args:
         columns: other fields of `GraphSet`, such as ``y``.
     """
+    empty = next((i for i, graph in enumerate(graphs) if graph.n < 1), None)
+    if empty is not None:  # checked first, because an empty graph also lacks labels and names
+        raise InputError(f"graph {empty} of {len(graphs)} has no nodes; drop it")
     if any(graph.weights is not None for graph in graphs):
         columns["weights"] = np.concatenate([weights_of(graph) for graph in graphs])
     for column in ("node_labels", "edge_labels", "node_attributes", "node_names"):
@@ -80,45 +83,55 @@ def join_graphs(graphs: Sequence[Graph], **columns: Any) -> GraphSet:
 
 
 def _join(graphs: Sequence[Graph], column: str) -> NDArray[Any] | None:
-    parts = [getattr(graph, column) for graph in graphs]
-    missing = [i for i, part in enumerate(parts) if part is None]
-    if len(missing) == len(parts):
-        return None
+    given = [(i, values) for i, graph in enumerate(graphs) if (values := getattr(graph, column)) is not None]
+    filled = [(i, values) for i, values in given if len(values)]
+    if not filled:
+        return None if not given else read_only(given[0][1])
+    # a graph without edges needs no edge labels, and the type of those that it has does not matter
+    missing = set(range(len(graphs))) - {i for i, _ in given}
+    missing = {i for i in missing if column != "edge_labels" or len(graphs[i].edges)}
     if missing:
         raise InputError(
-            f"graph {missing[0]} of {len(graphs)} has no {column} while others have; "
+            f"graph {min(missing)} of {len(graphs)} has no {column} while others have; "
             f"give {column} to every graph or to none"
         )
-    widths = {part.shape[1:] for part in parts}
+    first, values = filled[0]
+    odd = next((i for i, other in filled if (other.dtype.kind in "US") != (values.dtype.kind in "US")), None)
+    if odd is not None:
+        raise InputError(
+            f"{column} are numbers in some graphs and strings in others (graph {first} and graph {odd} of "
+            f"{len(graphs)}); use one kind"
+        )
+    widths = {other.shape[1:] for _, other in filled}
     if len(widths) > 1:
         raise InputError(f"{column} have {sorted(w[0] for w in widths)} columns in different graphs; use one number")
-    return read_only(np.concatenate(parts))
+    return read_only(np.concatenate([other for _, other in filled]))
 
 
 def difference(first: GraphSet, other: GraphSet) -> str | None:
     """Return why two sets cannot be joined, as a phrase to follow "the other set", or None if they can."""
     for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y"):
-        one, two = getattr(first, column), getattr(other, column)
+        ours, theirs = getattr(first, column), getattr(other, column)
         called = "classes" if column == "y" else column
-        if (one is None) != (two is None):
-            return (
-                f"has {'no ' if two is None else ''}{called} where {first.name} has {'none' if one is None else 'them'}"
-            )
-        if one is None or not len(one) or not len(two):
+        if (ours is None) != (theirs is None):
+            here, there = ("them", f"no {called}") if theirs is None else ("none", called)
+            return f"has {there} where {first.name} has {here}"
+        if ours is None or not len(ours) or not len(theirs):
             continue
-        if one.shape[1:] != two.shape[1:]:
-            return f"has {called} of shape {two.shape} where {first.name} has {one.shape}"
-        if (one.dtype.kind == "U") != (two.dtype.kind == "U"):
-            return f"has {called} such as {two.flat[0]!r} where {first.name} has {one.flat[0]!r}"
+        if ours.shape[1:] != theirs.shape[1:]:
+            return f"has {called} of shape {theirs.shape} where {first.name} has {ours.shape}"
+        if (ours.dtype.kind == "U") != (theirs.dtype.kind == "U"):
+            return f"has {called} such as {theirs.flat[0]!r} where {first.name} has {ours.flat[0]!r}"
     kinds = {"node_label_names": "node label", "edge_label_names": "edge label", "class_names": "class"}
     for column, called in kinds.items():
-        one, two = getattr(first, column), getattr(other, column)
-        if clash := [key for key, name in two.items() if one.get(key, name) != name]:
-            return f"calls {called} {clash[0]!r} {two[clash[0]]!r}, unlike {first.name}"
+        ours, theirs = getattr(first, column), getattr(other, column)
+        if clash := [key for key, name in theirs.items() if ours.get(key, name) != name]:
+            return f"calls {called} {clash[0]!r} {theirs[clash[0]]!r}, unlike {first.name}"
     for what in ("target_names", "table", "kind", "confounds"):
-        one, two = getattr(first, what), getattr(other, what)
-        if set(one) != set(two) if what == "table" else one != two:
-            return f"has {what} {list(two) if what == 'table' else two!r} where {first.name} has {one and list(one)!r}"
+        ours, theirs = getattr(first, what), getattr(other, what)
+        if set(ours) != set(theirs) if what == "table" else ours != theirs:
+            shown = list(theirs) if what == "table" else theirs
+            return f"has {what} {shown!r} where {first.name} has {ours and list(ours)!r}"
     return None
 
 
@@ -134,8 +147,8 @@ def concat(sets: Sequence[GraphSet], name: str | None = None) -> GraphSet:
             raise InputError(f"set {number} of {len(sets)} ({other.name}) {reason}; join sets with the same fields")
     joined: dict[str, Any] = {}
     for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y", "ids"):
-        parts = [getattr(graphs, column) for graphs in sets]
-        joined[column] = None if any(part is None for part in parts) else read_only(np.concatenate(parts))
+        columns = [getattr(graphs, column) for graphs in sets]
+        joined[column] = None if any(values is None for values in columns) else read_only(np.concatenate(columns))
     for names in ("node_label_names", "edge_label_names", "class_names"):
         joined[names] = {key: called for graphs in sets for key, called in getattr(graphs, names).items()}
     if any(graphs.weights is not None for graphs in sets):

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from isonn.errors import InputError
-from isonn.files import is_path
 from isonn.graphs.convert import as_graphset
-from isonn.graphs.datasets.registry import fetch, known, load
+from isonn.graphs.datasets.registry import known, locate, read_entry
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Part, name_of, path_parts, path_pieces
 from isonn.graphs.join import difference
@@ -69,9 +68,9 @@ class GraphStream:
         for piece in self._pieces():
             start, total = 0, total + len(piece)
             while start < len(piece):
-                part = piece if room >= len(piece) and not start else piece[start : start + room]
-                waiting.append(part)
-                start, room = start + len(part), room - len(part)
+                graphs = piece if room >= len(piece) and not start else piece[start : start + room]
+                waiting.append(graphs)
+                start, room = start + len(graphs), room - len(graphs)
                 if not room:
                     yield GraphSet.concat(waiting, self.name)
                     waiting, room = [], self.at_once
@@ -155,13 +154,9 @@ def _stream(source: Any, at_once: int, options: dict[str, Any]) -> GraphStream:
 
 
 def _from_path(source: str | os.PathLike[str], at_once: int, options: dict[str, Any]) -> GraphStream:
-    names = {entry.name.casefold(): entry.name for entry in known()}
-    if isinstance(source, str) and source.casefold() in names:
-        # named datasets are small, and `load` checks their contents
-        return GraphStream(lambda: [load(source, **options)], names[source.casefold()], at_once)
-    path = Path(source).expanduser()
-    if not is_path(path):
-        path = fetch(str(source))
+    entry, path = locate(source)
+    if entry is not None and entry in known():  # these are small, and `read_entry` checks their contents
+        return GraphStream(lambda: [read_entry(entry, path, **options)], entry.name, at_once)
     return GraphStream(
         lambda: path_pieces(path, at_once, **options),
         name_of(path),

@@ -111,11 +111,6 @@ class LinearHead(Head):
         self.calibration = calibration_error(self.held_out, targets, target, distinct.weights)
         return self
 
-    def fit_outputs(self, features: csr_array, outputs: Floats, seed: int = 0) -> Self:
-        """Fit the outputs of another head, shape (g, outputs); rows with NaN are ignored."""
-        self._regress(features, outputs, Distinct.of(Inputs.of(features)), None, np.inf, seed)
-        return self
-
     def _regress(
         self, features: csr_array, wanted: Floats, distinct: Distinct, folds: IntArray | None, cap: float, seed: int
     ) -> None:
@@ -139,11 +134,9 @@ class LinearHead(Head):
 
     def outputs(self, inputs: Inputs | csr_array) -> Floats:
         """Return intercepts plus the weighted sums of features."""
-        given = Inputs.of(inputs).features
-        owner, g = np.repeat(np.arange(given.shape[0]), np.diff(given.indptr)), given.shape[0]
-        # scipy's product would copy the weights of all columns, which takes longer than a graph
-        sums = [np.bincount(owner, given.data * weights[given.indices], minlength=g) for weights in self.coef]
-        return np.stack(sums, axis=1) + self.intercept
+        features = Inputs.of(inputs).features
+        # a product with all weights at once would copy them, which takes longer than a graph
+        return np.stack([features @ weights for weights in self.coef], axis=1) + self.intercept
 
     def contributions(self, inputs: Inputs, output: int, reference: Inputs | None = None) -> Contributions:
         """Return weight times the difference of a feature from the reference."""

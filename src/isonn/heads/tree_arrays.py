@@ -106,8 +106,8 @@ class TreeArrays:
         total = np.zeros((counts.shape[0], self.outputs))
         walk = _kernels()[0]
         walk(
-            counts.indptr,
-            counts.indices,
+            counts.indptr.astype(np.int64, copy=False),
+            counts.indices.astype(np.int32, copy=False),
             counts.data.astype(np.float64, copy=False),
             np.zeros(counts.shape[1]),
             self._nodes,
@@ -128,7 +128,10 @@ class TreeArrays:
         """
         values = np.zeros(counts.shape)
         share = _kernels()[1]
-        share(counts.toarray().astype(np.float64), reference, self._nodes, FACTORIALS, output, values)
+        paths = np.zeros(
+            (4, DEEPEST + 2, DEEPEST + 1), dtype=np.int64
+        )  # compiling allocations would take half a second
+        share(counts.toarray().astype(np.float64), reference, self._nodes, FACTORIALS, output, paths, values)
         return values
 
     @property
@@ -205,7 +208,7 @@ def _kernels() -> tuple[Any, Any]:
                 row[indices[j]] = 0.0
 
     @compiled()
-    def share(rows, reference, nodes, factorials, wanted, out):  # type: ignore[no-untyped-def]
+    def share(rows, reference, nodes, factorials, wanted, paths, out):  # type: ignore[no-untyped-def]
         """Add the Shapley values of every row, walking to every leaf that mixtures of row and reference can reach.
 
         A leaf is reached by the sets of columns that hold all u columns where only the row goes on towards it and none
@@ -213,10 +216,8 @@ def _kernels() -> tuple[Any, Any]:
         of the v minus u! (v-1)! / (u+v)!.
         """
         feature, threshold, nan_left, left, right, value, roots, output = nodes
-        stack = np.zeros(DEEPEST + 2, np.int64)  # nodes still to visit
-        depth = np.zeros(DEEPEST + 2, np.int64)  # distinct columns above each of them
-        on_path = np.zeros((DEEPEST + 2, DEEPEST + 1), np.int64)
-        ways = np.zeros((DEEPEST + 2, DEEPEST + 1), np.int64)  # 1: only the row goes on, 2: only the reference, 3: both
+        stack, depth = paths[0, :, 0], paths[1, :, 0]  # nodes still to visit, and distinct columns above each of them
+        on_path, ways = paths[2], paths[3]  # these columns; 1: only the row goes on, 2: only the reference, 3: both
         for i in range(len(rows)):
             for t in range(len(roots)):
                 if output[t] != wanted:

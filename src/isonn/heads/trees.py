@@ -162,6 +162,8 @@ class TreesHead(Head):
         head.graphs = int(tensors["graphs"][0])
         head.trees = TreeArrays.restore(below("trees", tensors), len(head.columns))
         head.blend = Blend(tensors["scale"].astype(np.float64)[None], tensors["intercept"].astype(np.float64))
+        if head.halves and head.trees.outputs != 1:
+            raise ValueError(f"the trees of two classes have {head.trees.outputs} outputs instead of one")
         outputs = 2 if head.halves else head.trees.outputs
         if head.columns.ndim != 1 or (np.diff(head.columns) <= 0).any() or head.columns.min(initial=0) < 0:
             raise ValueError("the columns of the trees are not rising numbers")
@@ -214,7 +216,7 @@ def take_columns(counts: csr_array, columns: IntArray, dtype: Any = np.float64) 
         place[columns] = np.arange(len(columns))
         number = place[counts.indices]
         kept = number >= 0
-    ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
+    ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr].astype(counts.indptr.dtype)
     shape = counts.shape[0], len(columns)
     return csr_array((counts.data[kept].astype(dtype), number[kept], ends), shape=shape)
 

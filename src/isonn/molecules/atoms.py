@@ -8,23 +8,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.compiled import compiled
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
-from isonn.molecules.labels import atom_facts
-from isonn.packing import IntArray
+from isonn.molecules.labels import atom_facts, bond_kinds
 
 Flags = NDArray[np.bool_]
+#: Numbers of atoms that are small, so that more of them fit into the cache.
+Counts = NDArray[np.int16]
 
 
 @dataclass(frozen=True, eq=False)
 class Bonds:
-    """Some of the bonds, each in both directions: from atom ``here`` to atom ``there``."""
+    """Some of the bonds, each in both directions: from atom ``here``, rising, to atom ``there``."""
 
-    here: IntArray
-    there: IntArray
+    here: NDArray[np.int32]
+    there: NDArray[np.int32]
 
     def __getitem__(self, kept: Flags) -> Bonds:
-        return Bonds(self.here[kept], self.there[kept])
+        places = np.flatnonzero(kept)
+        return Bonds(self.here[places], self.there[places])
+
+
+@compiled()
+def count_near(here, there, which, counts):  # type: ignore[no-untyped-def]
+    """Add 1 to the atom of each bond whose other atom is among ``which``."""
+    for j in range(len(here)):
+        counts[here[j]] += which[there[j]]
 
 
 class Atoms:
@@ -57,15 +67,18 @@ class Atoms:
     def __init__(self, graphs: GraphSet) -> None:
         if graphs.node_labels is None or (graphs.edge_labels is None and len(graphs.edges)):
             raise InputError(f"{graphs.name} has no atoms and bonds; create molecules with isonn.molecules.from_smiles")
-        self.number, aromatic, self.hydrogens, self.charge, _, _ = atom_facts(graphs.node_labels).T
+        facts = atom_facts(graphs.node_labels).T.astype(np.int16)
+        self.number, aromatic, self.hydrogens, self.charge, _, _ = facts
         self.aromatic: Flags = aromatic > 0
-        edges = graphs.edges + graphs.node_offsets[graphs.graph_of_cell][:, None]
-        labels: Any = np.zeros(0, dtype=np.int64) if graphs.edge_labels is None else graphs.edge_labels.astype(np.int64)
-        heavy = (self.number != 1)[edges].all(axis=1)
-        if not heavy.all():
-            edges, labels = edges[heavy], labels[heavy]
-        self.kind, self.ring = labels // 2, labels % 2 > 0
-        self.bonds = Bonds(np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1]))
+        start = graphs.node_offsets[graphs.graph_of_cell]
+        here, there = ((start + ends).astype(np.int32) for ends in graphs.edges.T)
+        labels: Any = np.zeros(0, dtype=np.int16) if graphs.edge_labels is None else graphs.edge_labels
+        self.kind, self.ring = bond_kinds(labels).astype(np.int16), labels & 1 > 0
+        self.bonds = Bonds(here, there)
+        hydrogen = self.number == 1
+        if hydrogen.any():
+            heavy = ~(hydrogen[here] | hydrogen[there])
+            self.bonds, self.kind, self.ring = self.bonds[heavy], self.kind[heavy], self.ring[heavy]
         self.single, self.double, self.triple, self.conjugated = (self.bonds[self.kind == kind] for kind in range(4))
         self.plain = self.bonds[(self.kind == 0) | (self.kind == 3)]
         self.degree = self.count(self.bonds)
@@ -76,19 +89,22 @@ class Atoms:
     def __len__(self) -> int:
         return len(self.number)
 
-    def count(self, bonds: Bonds) -> IntArray:
+    def count(self, bonds: Bonds) -> Counts:
         """Return the number of such bonds of each atom."""
-        return np.bincount(bonds.here, minlength=len(self))
+        return np.bincount(bonds.here, minlength=len(self)).astype(np.int16)
 
-    def near(self, which: Flags, bonds: Bonds) -> IntArray:
+    def near(self, which: Flags, bonds: Bonds) -> Counts:
         """Return how many neighbours of each atom, across such bonds, are among ``which``."""
-        return np.bincount(bonds.here[which[bonds.there]], minlength=len(self))
+        counts = np.zeros(len(self), dtype=np.int16)
+        count_near(bonds.here, bonds.there, which, counts)
+        return counts
 
     def element(self, *numbers: int) -> Flags:
         """Return which atoms are one of these elements, aromatic or not."""
-        listed = np.zeros(256, dtype=bool)
-        listed[list(numbers)] = True
-        return np.asarray(listed[self.number])
+        listed = self.number == numbers[0]
+        for number in numbers[1:]:
+            listed |= self.number == number
+        return np.asarray(listed)
 
     def aliphatic(self, *numbers: int) -> Flags:
         """Return which atoms are one of these elements and not aromatic."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rdkit import Chem, rdBase
+from rdkit import Chem
 from rdkit.Chem import Mol
 from rdkit.Chem.Scaffolds import MurckoScaffold
 from rdkit.rdBase import BlockLogs
@@ -22,13 +20,10 @@ from isonn.graphs.io.registry import Problem, listed
 from isonn.graphs.join import graphset_from_cells
 from isonn.graphs.stream import AT_ONCE
 from isonn.molecules.labels import BONDS, Atom, atom_codes, bond_code, bond_words, read_atom, read_bond
+from isonn.molecules.parse import Parse, collected_log, parse_smiles
 from isonn.molecules.standardizer import DEFAULT, Standardized, check_mode, standard_columns, standard_form
 from isonn.params import check_count
 from isonn.processes import run_in_order
-
-#: Reads an item of a list, with RDKit's log in the second argument. Returns the molecule, or the reason why it cannot
-#: be read, and the text to show.
-Parse = Callable[[Any, list[str]], tuple[Mol | str, str]]
 
 #: Number of molecules of RDKit that are held at a time; each takes tens of kilobytes.
 MOLECULES_AT_ONCE = 512
@@ -227,39 +222,6 @@ def rdkit_atom(atom: Atom, hydrogens: int) -> Chem.Atom:
     return built
 
 
-#: RDKit recurses along chains: 10,000 characters work, 20,000 ended the process with a segmentation fault.
-LONGEST_SMILES = 10_000
-
-
-def parse_smiles(item: Any, log: list[str]) -> tuple[Mol | str, str]:
-    """Return a molecule, or the reason why it cannot be read, and its SMILES."""
-    if isinstance(item, Mol):
-        if item.NeedsUpdatePropertyCache():  # made without sanitizing, so hydrogens are not counted yet
-            item = Mol(item)
-            item.UpdatePropertyCache(strict=False)
-        return item, Chem.MolToSmiles(item)
-    if not isinstance(item, str):
-        missing = item is None or item != item
-        return ("there is no SMILES" if missing else f"{type(item).__name__} is not a SMILES"), f"{item}"
-    text = item.strip()
-    if len(text) > LONGEST_SMILES:
-        return f"it has {len(text):,} characters, above the limit of {LONGEST_SMILES:,}", f"{text[:60]}..."
-    molecule = Chem.MolFromSmiles(text) if text else None
-    return (_why_not(text, log) if molecule is None else molecule), text
-
-
-def is_smiles(text: str) -> bool:
-    """Return whether RDKit reads a text as a molecule with atoms.
-
-    Example:
-        >>> is_smiles("CCO"), is_smiles("MUTAG")
-        (True, False)
-    """
-    with BlockLogs():
-        molecule, _ = parse_smiles(text, [])
-    return not isinstance(molecule, str) and molecule.GetNumAtoms() > 0
-
-
 def _graphs_of(molecules: list[Mol], table: dict[str, NDArray[Any]], name: str) -> GraphSet:
     """Convert molecules in one pass over atoms and bonds, with array operations for all at once."""
     from isonn.graphs.cycles import edges_on_cycles  # imports numba
@@ -336,59 +298,6 @@ def _bonds_of(
     links = np.concatenate([links[~np.isin(links[:, 0], others)], added])
     links = links[np.argsort(links[:, 0], kind="stable")]
     return links[:, 0], links[:, 1:]
-
-
-def _why_not(text: str, log: list[str]) -> str:
-    """Return why a text is not the SMILES of a molecule."""
-    if not text:
-        return "there is no SMILES"
-    if text.startswith("InChI="):
-        return "this is an InChI; convert it to SMILES (Chem.MolFromInchi)"
-    if ">" in text.replace("->", ""):
-        return "this is a reaction; give one molecule"
-    return reason_in(log)
-
-
-def reason_in(log: Sequence[str]) -> str:
-    """Return RDKit's reason for a failure, which is only in its log."""
-    for mark in ("unclosed ring", "valence", "kekulize"):
-        if lines := [line for line in log if mark in line]:
-            return lines[0]
-    position = next((line.partition("position ")[2].rstrip(":") for line in log if "position " in line), "")
-    return f"syntax error at character {position}" if position else next(iter(log), "RDKit cannot read it")
-
-
-class _Collect(logging.Handler):
-    """Keeps messages of RDKit without the time of day and the input."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        line = record.getMessage().strip()
-        line = line.partition("] ")[2] or line
-        self.lines.append(" ".join(line.removeprefix("SMILES Parse Error: ").partition(" for input:")[0].split()))
-
-
-@contextmanager
-def collected_log() -> Iterator[list[str]]:
-    """Collect RDKit's log messages instead of printing them; log settings are restored afterwards."""
-    off = [line.partition(":")[0] for line in rdBase.LogStatus().split() if line.endswith(":disabled")]
-    logger, collect = logging.getLogger("rdkit"), _Collect()
-    handlers, propagate, level = logger.handlers, logger.propagate, logger.level
-    logger.handlers, logger.propagate = [collect], False
-    logger.setLevel(logging.INFO)
-    rdBase.LogToPythonLogger()
-    rdBase.EnableLog("rdApp.error")
-    try:
-        yield collect.lines
-    finally:
-        rdBase.LogToCppStreams()
-        for name in off:
-            rdBase.DisableLog(name)
-        logger.handlers, logger.propagate = handlers, propagate
-        logger.setLevel(level)
 
 
 def scaffolds(graphs: GraphSet) -> NDArray[np.str_]:

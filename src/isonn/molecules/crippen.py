@@ -36,18 +36,19 @@ def crippen(atoms: Atoms) -> tuple[Floats, Floats]:
     """
     types = _first(atom_rules(atoms), VALUES, len(atoms))
     bearers = _first(hydrogen_rules(atoms), HYDROGENS, len(atoms))
-    heavy = np.array(list(VALUES.values()))[types]
-    hydrogens = np.array(list(HYDROGENS.values()))[bearers] * atoms.hydrogens[:, None]
-    values = np.where((atoms.number > 1)[:, None], heavy + hydrogens, 0.0)
-    return values[:, 0], values[:, 1]
+    tables = zip(np.array(list(VALUES.values())).T, np.array(list(HYDROGENS.values())).T, strict=True)
+    sums = (heavy[types] + hydrogens[bearers] * atoms.hydrogens for heavy, hydrogens in tables)
+    logp, refractivity = (np.where(atoms.number > 1, values, 0.0) for values in sums)
+    return logp, refractivity
 
 
 def _first(rules: Iterator[tuple[str, Flags]], values: dict[str, tuple[float, float]], n: int) -> IntArray:
     """Return the number of the first rule that fits each atom; the last value is that of all others."""
-    names, members = zip(*rules, strict=True)
     places = {name: place for place, name in enumerate(values)}
-    types = np.array([*(places[name] for name in names), len(values) - 1])
-    return np.asarray(types[np.array([*members, np.ones(n, dtype=bool)]).argmax(axis=0)])
+    types = np.full(n, len(values) - 1)
+    for name, members in reversed(list(rules)):
+        np.copyto(types, places[name], where=members)
+    return types
 
 
 def atom_rules(atoms: Atoms) -> Iterator[tuple[str, Flags]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import warnings
 from abc import abstractmethod
@@ -18,8 +17,9 @@ from numpy.typing import NDArray
 from rdkit.Chem import Mol
 
 from isonn.errors import DatasetError, IsoNNWarning
+from isonn.graphs.convert import count_changes
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.registry import LISTED, Problem, Reader, RowTable, left_out, listed
+from isonn.graphs.io.registry import LISTED, Problem, RowReader, RowTable, left_out, listed
 from isonn.graphs.io.target_column import (
     Column,
     TargetReading,
@@ -28,8 +28,9 @@ from isonn.graphs.io.target_column import (
     values_option,
     without_unit,
 )
-from isonn.molecules.convert import parse_smiles, read_molecules
-from isonn.molecules.standardizer import CHANGES, DEFAULT, changes_told, check_mode, count_changes
+from isonn.molecules.convert import read_molecules
+from isonn.molecules.parse import parse_smiles
+from isonn.molecules.standardizer import DEFAULT, changes_told, check_mode
 
 #: Target that means every column that is neither an id nor a structure.
 ALL = "all"
@@ -39,7 +40,8 @@ MOST_BAD, FEW_BAD = 0.3, 2
 FIRST_ROWS = 1000
 #: Columns that are not used as the target unless named.
 _NO_TARGET = re.compile(
-    r"|unnamed: ?\d+|index|idx|row|cas([ _-]?(no|rn|number)\.?)?|.*smiles.*|.*inchi.*|names?|(.*[_ -])?id"
+    r"|unnamed: ?\d+|index|idx|row|no\.?|nr\.?|#|remarks?|comments?|notes?"
+    r"|cas([ _-]?(no|rn|number)\.?)?|.*smiles.*|.*inchi.*|names?|(.*[_ -])?id"
     r"|(c|s|mol|chembl|pubchem)id|compound.*|molecule.*|structures?|formula|mol_?(weight|formula)"
     r"|split|fold|set|groups?|scaffold"
 )
@@ -87,14 +89,13 @@ class Plan:
     ids: str | None
 
 
-class MoleculeReader(Reader):
+class MoleculeReader(RowReader):
     """A file with a molecule per row and further columns.
 
     Rows without a readable molecule, and rows without a target, are left out and listed in one warning. Molecules that
     are equal graphs have the same text in ``table["groups"]``, so that splits can keep them together.
     """
 
-    keeps_rows = True
     suffixes: tuple[str, ...]
     _last_plan: tuple[tuple[Any, ...], Plan] | None = None
 
@@ -141,44 +142,44 @@ class MoleculeReader(Reader):
         """
         options = Options(smiles, target, standardize, numbers, censored, values, skip_bad)
         records = list(self.records(path, smiles))
-        plan = _plan(path, *_survey(records), options)
-        summary = _Summary(path, plan, options)
-        graphs = summary.add(self._graphs(path, records, plan, options), len(records))
-        if graphs is None:
-            raise summary.nothing()
-        summary.warn()
+        (graphs,) = self._read_pieces(path, [records], _plan(path, *_survey(records), options), options)
         return graphs
 
     def stream(self, path: Path, at_once: int, **options: Any) -> Iterator[GraphSet]:
         """Yield the same molecules in chunks; of earlier ones, 8 bytes and the targets are kept to count repeats."""
         chosen = Options(**options)
         plan = self._stream_plan(path, chosen)
-        summary = _Summary(path, plan, chosen)
         records = self.records(path, chosen.smiles)
-        while piece := list(islice(records, at_once)):
-            graphs = summary.add(self._graphs(path, piece, plan, chosen), len(piece))
+        yield from self._read_pieces(path, iter(lambda: list(islice(records, at_once)), []), plan, chosen)
+
+    def _read_pieces(
+        self, path: Path, pieces: Iterable[list[Record]], plan: Plan, options: Options
+    ) -> Iterator[GraphSet]:
+        """Yield the graphs of each piece that has some; at the end, warn of rows left out and the like."""
+        summary = _Summary(path, plan, options)
+        for records in pieces:
+            graphs = summary.add(self._graphs(path, records, plan, options), len(records))
             if graphs is not None:
                 yield graphs
         summary.warn()
 
-    def rows(
-        self, path: Path, at_once: int, *, likely: Sequence[str] = (), **options: Any
-    ) -> Iterator[tuple[GraphSet | None, list[Problem]]]:
-        """Yield all rows in chunks, with or without a target: the graphs, and the rows that are not molecules."""
+    def rows(self, path: Path, likely: Sequence[str], **options: Any) -> tuple[GraphSet | None, list[Problem]]:
+        """Return all molecules, with or without a target, and the rows that are not molecules."""
         chosen = Options(**options)
-        columns, unique = _survey(self.records(path, chosen.smiles))
+        records = list(self.records(path, chosen.smiles))
+        columns, unique = _survey(records)
         asked = chosen.target
         if asked is None and likely:
             asked = _targets_of_model([name for name, column in columns.items() if column.present], likely)
         try:
             plan = _plan(path, columns, unique, replace(chosen, target=asked))
-        except DatasetError:  # no column, or several, may be the target, but a fitted model needs none
+        except DatasetError as error:  # no column, or several, may be the target, but a fitted model needs none
             if chosen.target is not None:
                 raise
+            if asked:
+                warnings.warn(f"{error}; until then the column is not read", IsoNNWarning, stacklevel=2)
             plan = _plan(path, columns, unique, replace(chosen, target=()))
-        records = self.records(path, chosen.smiles)
-        while piece := list(islice(records, at_once)):
-            yield self._graphs(path, piece, plan, chosen, keep=True)
+        return self._graphs(path, records, plan, chosen, keep=True)
 
     def table(self, path: Path, smiles: str | None = None) -> RowTable:
         """Open the file: the SMILES, left blank until the molecules are parsed, and the columns of the first rows."""
@@ -272,10 +273,10 @@ class _Summary:
 
     def __init__(self, path: Path, plan: Plan, options: Options) -> None:
         self.path, self.plan, self.options = path, plan, options
-        self.rows = self.bad = self.unused = self.kept = self.changed = 0
+        self.rows = self.bad = self.unused = self.kept = 0
         self.first: list[Problem] = []
         self.changes: Counter[str] = Counter()
-        self.groups: list[NDArray[np.uint64]] = [np.zeros(0, dtype=np.uint64)]
+        self.groups: list[NDArray[np.int64]] = []
         self.targets: list[NDArray[Any]] = []
 
     def add(self, read: tuple[GraphSet | None, list[Problem]], rows: int) -> GraphSet | None:
@@ -287,43 +288,40 @@ class _Summary:
         self.first = [*self.first, *problems][:LISTED]
         if graphs is not None:
             self.kept += len(graphs)
-            self.groups.append(_short_hashes(graphs.table["groups"]))
+            self.groups.append(np.array([hash(text) for text in graphs.table["groups"].tolist()]))
             self.targets += [] if graphs.y is None else [graphs.y]
-            changes = graphs.table.get("changes", np.zeros(0, dtype=np.str_))
-            self.changed += int((changes != "").sum())
-            self.changes.update(count_changes(changes.tolist()))
+            self.changes += count_changes(graphs)
         return graphs
 
-    def nothing(self) -> DatasetError:
+    def _nothing(self) -> DatasetError:
         """Return the error about a file without usable rows."""
         if self.bad and all(map(is_name, (problem.text for problem in self.first))):
             return DatasetError(
                 f"{self.path} has names such as {self.first[0].text!r} where structures are expected; convert them to "
-                f"SMILES first, or give another column as smiles"
+                f"SMILES first, or name another column, such as smiles='structure'"
             )
         first = f" ({self.first[0]})" if self.first else ""
         return DatasetError(f"{self.path} has no usable molecules{first}; correct the file")
 
     def warn(self) -> None:
         """Warn about rows left out, repeats and other facts; raise `DatasetError` if too many rows are bad."""
-        if not self.kept and self.unused:
-            raise self.nothing()
+        if not self.kept:
+            raise self._nothing()
         if self.bad > FEW_BAD and self.bad >= MOST_BAD * self.rows and not self.options.skip_bad:
             raise DatasetError(
                 f"{self.bad} of {self.rows} rows of {self.path} are not molecules: {listed(self.first, self.bad)}; "
                 f"correct them, or give skip_bad=True to go on without them"
             )
         y = np.concatenate(self.targets) if self.targets else None
-        counts = {kind: self.changes[kind] for kind in CHANGES if self.changes[kind]}
         sentences = [
             *(target for reading in self.plan.targets for target in reading.told),
-            changes_told(self.changed, self.kept, counts),
+            changes_told(self.changes, self.kept),
             repeats(np.concatenate(self.groups), y),
         ]
         if self.unused:
-            warnings.warn(left_out(self.path, self.first, self.unused), IsoNNWarning, stacklevel=4)
+            warnings.warn(left_out(self.path, self.first, self.unused), IsoNNWarning, stacklevel=5)
         for sentence in filter(None, sentences):
-            warnings.warn(f"{self.path.name}: {sentence}", IsoNNWarning, stacklevel=4)
+            warnings.warn(f"{self.path.name}: {sentence}", IsoNNWarning, stacklevel=5)
 
 
 def is_name(text: str) -> bool:
@@ -411,8 +409,8 @@ def choose_targets(path: Path, columns: dict[str, Column], asked: str | Sequence
     if len(fitting) > 1:
         shown = ", ".join(map(repr, fitting[:15])) + (", ..." if len(fitting) > 15 else "")
         raise DatasetError(
-            f"{path} has {len(fitting)} columns that may be the target ({shown}); give one of them as target, several "
-            f"with commas, or all"
+            f"{path} has {len(fitting)} columns that may be the target ({shown}); choose one, such as "
+            f"target={fitting[-1]!r}, several with commas, or all"
         )
     return fitting
 
@@ -445,9 +443,3 @@ def repeats(structures: NDArray[Any], y: NDArray[Any] | None) -> str:
         clash = f", {int((np.bincount(pairs[0]) > 1).sum())} of these structures with different targets"
     repeat = "repeats" if repeated == 1 else "repeat"
     return f"{repeated} of {len(structures)} molecules {repeat} an earlier one (stereo and isotopes aside){clash}"
-
-
-def _short_hashes(texts: NDArray[np.str_]) -> NDArray[np.uint64]:
-    """Return 8 bytes for each text."""
-    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts.tolist())
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)

@@ -178,8 +178,26 @@ def read_bond(label: Any) -> tuple[BondType, bool | None]:
         return _BOND_TYPES[label], None
     place, ring = divmod(int(label), 2) if str(label).isdecimal() else (-1, 0)
     if not 0 <= place < len(BONDS):
-        raise InputError(f"edge label {label!r} is not a bond of isonn.molecules; make graphs with from_smiles")
+        raise _not_a_bond(label)
     return list(BONDS)[place], bool(ring)
+
+
+def bond_kinds(labels: NDArray[Any]) -> IntArray:
+    """Return the place in `BONDS` of each edge label; refuse labels that are not bonds.
+
+    Example:
+        >>> bond_kinds(np.array([0, 1, 6, 7])).tolist()  # single, also in a ring, aromatic
+        [0, 0, 3, 3]
+    """
+    codes = labels if labels.dtype.kind in "iu" else np.full(labels.shape, -1)
+    wrong = (codes < 0) | (codes >= 2 * len(BONDS))
+    if wrong.any():
+        raise _not_a_bond(labels[wrong].tolist()[0])
+    return np.asarray(codes >> 1)
+
+
+def _not_a_bond(label: Any) -> InputError:
+    return InputError(f"edge label {label!r} is not a bond of isonn.molecules; make graphs with from_smiles")
 
 
 def bond_words(label: Any) -> str:

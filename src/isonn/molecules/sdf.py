@@ -9,8 +9,8 @@ from rdkit import Chem
 from rdkit.Chem import Mol
 
 from isonn.graphs.io.tables import open_text
-from isonn.molecules.convert import reason_in
 from isonn.molecules.files import MoleculeReader, Record
+from isonn.molecules.parse import reason_in
 
 _END = "$$$$"
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from isonn.errors import DatasetError
 from isonn.graphs.io.registry import RowTable
-from isonn.graphs.io.tables import SUFFIXES, is_table, open_text, table_rows
+from isonn.graphs.io.tables import SUFFIXES, begins_with_number, open_text, table_rows
 from isonn.graphs.io.target_column import is_missing, measured
-from isonn.molecules.convert import is_smiles, read_molecules
+from isonn.molecules.convert import read_molecules
 from isonn.molecules.files import MoleculeReader, Record, choose_column, is_name
+from isonn.molecules.parse import is_smiles
 
 #: Names of SMILES columns, in lower case.
 _USUAL = {"smiles", "smile", "mol", "molecule", "structure", "canonical_smiles", "isomeric_smiles", "smiles_string"}
@@ -28,9 +29,9 @@ class SmilesReader(MoleculeReader):
     suffixes = (*SUFFIXES, ".smi", ".smi.gz")
 
     def recognises(self, path: Path) -> bool:
-        """Return whether the file has a known suffix; a ``.txt`` must begin like a table or with a SMILES."""
-        text = path.name.lower().endswith((".txt", ".txt.gz"))
-        return super().recognises(path) and (not text or is_table(path))
+        """Return whether the file has a known suffix, and is not a ``.txt`` of DGCNN, which begins with a number."""
+        numbers = path.suffix.lower() == ".txt" and begins_with_number(path)
+        return super().recognises(path) and not numbers
 
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:
         """Yield the rows of the file, in order."""
@@ -104,7 +105,8 @@ def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str
         return usual[0]
     if any(_is_smiles([name]) for name in names if name not in usual):
         raise DatasetError(f"{path} begins with a molecule instead of column names; add a header line")
-    if not usual and rows and any(cell.strip().casefold() in _USUAL for cell in rows[0]):
+    titled = sum(map(bool, names)) == 1 and rows and sum(map(bool, rows[0])) > 1
+    if not usual and (titled or (rows and any(cell.strip().casefold() in _USUAL for cell in rows[0]))):
         raise DatasetError(f"{path} has its column names in line 2; delete the line above them")
     candidates = usual or [name for i, name in enumerate(names) if _is_smiles([r[i] for r in rows if len(r) > i])]
     if len(candidates) == 1:
@@ -112,10 +114,10 @@ def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str
     columns = ", ".join(map(repr, names))
     if candidates:
         several = " and ".join(map(repr, candidates))
-        raise DatasetError(f"{path} has SMILES in {several}; give one of them as smiles")
+        raise DatasetError(f"{path} has SMILES in {several}; choose one, such as smiles={candidates[0]!r}")
     inchi = any(cell.startswith("InChI=") for row in rows for cell in row)
     name = next((cell for row in rows for cell in row if is_name(cell)), None)
-    remedy = "give the column that holds them as smiles"
+    remedy = "name the column that holds them, such as smiles='structure'"
     if inchi or name:
         remedy = "convert its InChI to SMILES" if inchi else f"convert names such as {name!r:.40} to SMILES"
     raise DatasetError(f"{path} has no column of SMILES among {columns}; {remedy}")

@@ -13,7 +13,7 @@ Most molecules of a file need nothing, which their text shows, so they are not t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any
@@ -28,6 +28,7 @@ from rdkit.rdBase import BlockLogs
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.molecules.labels import NONMETALS
+from isonn.molecules.parse import parse_smiles
 from isonn.packing import IntArray
 
 #: The modes, from least to most change.
@@ -126,8 +127,6 @@ def standardize(molecule: Any, mode: str = DEFAULT) -> Standardized:
         >>> standardize("CC(O)=CC", mode="full").smiles
         'CCC(C)=O'
     """
-    from isonn.molecules.convert import parse_smiles
-
     check_mode(mode)
     with BlockLogs():
         parsed, text = parse_smiles(molecule, [])
@@ -348,28 +347,19 @@ def changed_rows(
     return found
 
 
-def count_changes(changes: Iterable[str]) -> dict[str, int]:
-    """Count the molecules with each kind of change, given ``table["changes"]`` of some or all chunks.
-
-    Example:
-        >>> count_changes(isonn.molecules.from_smiles(["CC[NH3+].[Cl-]", "CCO", "O.CCN"]).table["changes"])
-        {'fragment': 2, 'charge': 1}
-    """
-    counts = dict.fromkeys(CHANGES, 0)
-    for kinds in changes:
-        for kind in filter(None, str(kinds).split(", ")):
-            counts[kind] += 1
-    return {kind: count for kind, count in counts.items() if count}
-
-
-def changes_told(changed: int, total: int, counts: dict[str, int]) -> str:
+def changes_told(counts: Mapping[str, int], total: int) -> str:
     """Say how many molecules standardisation changed, and how; "" if none.
 
+    Args:
+        counts: those of `isonn.graphs.convert.count_changes`.
+        total: number of all molecules.
+
     Example:
-        >>> changes_told(2, 3, {"fragment": 2, "charge": 1})
+        >>> changes_told({"molecules": 2, "fragment": 2, "charge": 1}, 3)
         '2 of 3 molecules are standardised: 2 without counter-ions or solvents, 1 neutralised'
     """
-    if not changed:
+    if not counts:
         return ""
-    kinds = ", ".join(f"{count} {CHANGES[kind]}" for kind, count in counts.items())
-    return f"{changed} of {total} molecules are standardised: {kinds}"
+    kinds = ", ".join(f"{counts[kind]} {words}" for kind, words in CHANGES.items() if counts.get(kind))
+    are = "is" if counts["molecules"] == 1 else "are"
+    return f"{counts['molecules']} of {total} molecules {are} standardised: {kinds}"

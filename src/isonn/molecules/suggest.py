@@ -17,11 +17,13 @@ from isonn.errors import InputError
 from isonn.explain.suggest import Editor, register_editor
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.molecules.convert import read_molecules, to_mol
-from isonn.molecules.edit import UNIT_REPLACEMENTS, attach, delete_atoms
+from isonn.molecules.edit import GROUPS, UNIT_REPLACEMENTS, attach, delete_atoms
 from isonn.molecules.tables import read_table
 from isonn.molecules.units import units
 
 _FINGERPRINTS = GetMorganGenerator(radius=2, fpSize=2048)
+#: The element by which each group is attached.
+_FIRST_ATOMS = {name: Chem.MolFromSmiles(GROUPS[name]).GetAtomWithIdx(0).GetSymbol() for name in UNIT_REPLACEMENTS}
 #: Products of one replacement in one molecule.
 _MOST_PRODUCTS = 30
 
@@ -75,9 +77,19 @@ def _replaced_units(graph: Graph, molecule: Mol) -> Iterator[tuple[str, Mol]]:
             continue
         place = cut[0][1] - sum(atom < cut[0][1] for atom in inside)
         yield f"remove {name}", Mol(rest)
+        anchor = rest.GetAtomWithIdx(place)
         for group in UNIT_REPLACEMENTS:
+            if _is_unstable(anchor, _FIRST_ATOMS[group]):
+                continue
             with suppress(ValueError):  # the edit gives no valid molecule
                 yield f"replace {name} by {group}", attach(rest, place, group)
+
+
+def _is_unstable(anchor: Chem.Atom, first: str) -> bool:
+    """Return whether a bond to a group's first atom makes a peroxide, a hypohalite, an N-halide or the like."""
+    symbol = anchor.GetSymbol()
+    divalent = symbol == "O" or (symbol == "S" and anchor.GetTotalDegree() <= 2)
+    return (divalent and first != "C") or (symbol == "N" and first in ("O", "F", "Cl"))
 
 
 def _replacements(molecule: Mol) -> Iterator[tuple[str, Mol]]:

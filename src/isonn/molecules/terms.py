@@ -186,12 +186,12 @@ def polar_surface(atoms: Atoms) -> Floats:
 def _in_triangle(atoms: Atoms, chosen: IntArray) -> Flags:
     """Return which of some nitrogens and oxygens are in a ring of three."""
     bonds, n = atoms.bonds[atoms.ring], len(atoms)
-    keys = bonds.here * n + bonds.there
+    keys = bonds.here * np.int64(n) + bonds.there
     wanted, found = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     wanted[chosen] = True
     for step in (1, 2, 3):  # bonds are sorted, so the neighbours of an atom, at most four, are consecutive
         pair = np.flatnonzero((bonds.here[step:] == bonds.here[:-step]) & wanted[bonds.here[step:]])
-        closing = bonds.there[pair] * n + bonds.there[pair + step]
+        closing = bonds.there[pair] * np.int64(n) + bonds.there[pair + step]
         found[bonds.here[pair][keys[np.searchsorted(keys, closing).clip(max=len(keys) - 1)] == closing]] = True
     return found[chosen]
 
@@ -296,14 +296,18 @@ def _amides(atoms: Atoms) -> IntArray:
 
 def _rings(atoms: Atoms, owner: IntArray, g: int) -> Floats:
     """Return the number of independent rings of all bonds, and of aromatic bonds, of each molecule; shape (2, g)."""
-    n = len(atoms)
-    here = np.concatenate([atoms.bonds.here, n + atoms.conjugated.here])
-    there = np.concatenate([atoms.bonds.there, n + atoms.conjugated.there])
-    place = np.concatenate([owner, g + owner])
-    bonds = csr_array((np.ones(len(here)), (here, there)), shape=(2 * n, 2 * n))
-    first = np.unique(connected_components(bonds, directed=False)[1], return_index=True)[1]
-    edges, nodes, parts = (np.bincount(place[which], minlength=2 * g) for which in (here, slice(None), first))
-    return np.asarray((edges / 2 - nodes + parts).reshape(2, g))
+    rings, n = [], len(atoms)
+    for bonds in (atoms.bonds, atoms.conjugated):
+        degree = np.bincount(bonds.here, minlength=n)
+        first = np.concatenate([[0], np.cumsum(degree)])
+        table = csr_array((np.ones(len(bonds.here)), bonds.there, first), shape=(n, n))
+        # bonds have both directions, so that strong components are components; scipy finds them in half the time
+        count, component = connected_components(table, connection="strong")
+        owners = np.empty(count, dtype=np.int64)
+        owners[component] = owner
+        nodes, parts = (np.bincount(which, minlength=g) for which in (owner, owners))
+        rings.append(np.bincount(owner, degree, minlength=g) / 2 - nodes + parts)
+    return np.array(rings)
 
 
 class MoleculeTerms(registry.Terms):

@@ -9,7 +9,6 @@ the atoms changes no unit.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -17,6 +16,7 @@ from typing import Literal
 
 from rdkit import Chem
 from rdkit.Chem import BondType, Mol
+from rdkit.rdBase import BlockLogs
 
 from isonn.errors import InputError
 from isonn.explain import units as explained
@@ -24,16 +24,11 @@ from isonn.graphs.graph import Graph
 from isonn.molecules.convert import to_mol
 from isonn.molecules.edit import delete_atoms
 from isonn.molecules.groups import FAMILIES, GROUPS, RINGS, Group, Signature, bond_of, features
-from isonn.molecules.labels import NONMETALS, symbol
+from isonn.molecules.unit_names import atom_name, chain_name, joined, ring_name
 
 Kind = Literal["group", "ring", "other", "chain"]
 
 _HYDROGEN, _CARBON = 1, 6
-_HALIDES = {9: "fluoride", 17: "chloride", 35: "bromide", 53: "iodide"}
-#: Names of single carbons by the number of their neighbours, and of chains by the numbers of carbons, of bonds to the
-#: rest and of carbons beside the one that bears the bond.
-_CARBONS = ("methane", "methyl", "methylene", "branching carbon", "quaternary carbon")
-_CHAINS = {(2, 1, 1): "ethyl", (3, 1, 1): "propyl", (3, 1, 2): "isopropyl", (4, 1, 3): "tert-butyl"}
 
 
 @dataclass(frozen=True)
@@ -125,10 +120,11 @@ def _families_in(molecule: Mol) -> tuple[tuple[str, tuple[frozenset[int], ...]],
 
 
 def _knows_rings(molecule: Mol) -> bool:
-    try:
-        molecule.GetRingInfo().NumRings()
-    except RuntimeError:
-        return False
+    with BlockLogs():  # RDKit prints the stack of its exception
+        try:
+            molecule.GetRingInfo().NumRings()
+        except RuntimeError:
+            return False
     return True
 
 
@@ -165,11 +161,11 @@ class _Partition:
         self.in_ring = frozenset().union(*(ring for ring in self.rings if not ring & broken))
         self._claim_groups(whole=False)
         for system in self._systems():
-            self._claim(system, "ring", self._ring_name(system))
+            self._claim(system, "ring", ring_name(self.molecule, system))
         for atoms in self._components(self._marked()):
-            self._claim(atoms, "other", self._atom_name(atoms))
+            self._claim(atoms, "other", atom_name(self.molecule, atoms))
         for atoms in self._components(self.free):
-            self._claim(atoms, "chain", self._chain_name(atoms))
+            self._claim(atoms, "chain", chain_name(self.molecule, atoms))
         for atoms in self._components(self.hydrogens):
             self._claim(atoms, "other", "hydrogen")
         return sorted(self.claimed, key=lambda unit: unit.atoms)
@@ -184,15 +180,23 @@ class _Partition:
 
     def _systems(self) -> list[frozenset[int]]:
         """Rings of free atoms, joined where they share an atom."""
-        return _joined(ring for ring in self.rings if ring <= self.free)
+        return joined(ring for ring in self.rings if ring <= self.free)
 
     def _claim_named_rings(self) -> None:
         for system in self._systems():
             for atoms in self._with_double_bonds(system):
                 ring = self._ring_of(atoms)
                 if ring is not None:
-                    self._claim(atoms, "ring", ring.name, ring)
+                    bridged = self._is_bridged(system)
+                    self._claim(
+                        atoms, "ring", f"bridged {ring.name}" if bridged else ring.name, None if bridged else ring
+                    )
                     break
+
+    def _is_bridged(self, system: frozenset[int]) -> bool:
+        """Whether a ring that an epoxide broke bridged the system: what is left of pinene oxide is no cyclobutane."""
+        inside = [ring for ring in self.rings if ring <= system]
+        return any(len(ring & other) > 2 for ring in inside for other in self.rings if not other <= system)
 
     def _with_double_bonds(self, system: frozenset[int]) -> Iterator[frozenset[int]]:
         """Yield a ring system with atoms doubly bonded to it: all, those of some elements, none."""
@@ -252,76 +256,7 @@ class _Partition:
         return sum(other in self.free and self.numbers[other] in (7, 8, 16) for other in near) >= 2
 
     def _components(self, atoms: set[int]) -> list[frozenset[int]]:
-        return _joined(frozenset({atom, *atoms.intersection(self.neighbors[atom])}) for atom in atoms)
-
-    def _ring_name(self, system: frozenset[int]) -> str:
-        """Name a ring system by its size: "fused aromatic system of 5 rings with 1 N"."""
-        rings = self._cycles(system, aromatic=False)
-        aromatic = self._cycles(system, aromatic=True)
-        counts = Counter(self.numbers[atom] for atom in system if self.numbers[atom] != _CARBON)
-        symbols = ", ".join(f"{count} {symbol(number)}" for number, count in sorted(counts.items()))
-        ending = f" with {symbols}" if symbols else ""
-        if rings == 1:
-            sort = "aromatic ring" if aromatic else "ring" if symbols else "carbon ring"
-            return f"{len(system)}-membered {sort}{ending}"
-        if aromatic == rings:
-            return f"fused aromatic system of {rings} rings{ending}"
-        middle = f", {aromatic} of them aromatic," if aromatic and symbols else f", {aromatic} of them aromatic"
-        return f"{self._joint(system)} system of {rings} rings{middle if aromatic else ''}{ending}"
-
-    def _cycles(self, system: frozenset[int], aromatic: bool) -> int:
-        """Number of independent rings, of aromatic bonds alone or of all bonds."""
-        bonds = {
-            frozenset((atom, other))
-            for atom in system
-            for other, order in self.neighbors[atom].items()
-            if other in system and (order == BondType.AROMATIC or not aromatic)
-        }
-        return len(bonds) - len(frozenset().union(*bonds)) + len(_joined(bonds))
-
-    def _joint(self, system: frozenset[int]) -> str:
-        inside = [ring for ring in self.rings if ring <= system]
-        shared = [len(ring & other) for k, ring in enumerate(inside) for other in inside[:k] if ring & other]
-        if max(shared) > 2:
-            return "bridged"
-        return "spiro" if len(_joined(inside, 2)) > 1 else "fused"
-
-    def _atom_name(self, atoms: frozenset[int]) -> str | None:
-        """Name of a single atom: an ion, a metal, an attachment point."""
-        if len(atoms) != 1:
-            return None
-        atom = self.molecule.GetAtomWithIdx(next(iter(atoms)))
-        number, alone = atom.GetAtomicNum(), not self.neighbors[atom.GetIdx()]
-        if number == 0:
-            return "attachment point"
-        if alone and number in _HALIDES and atom.GetFormalCharge() == -1:
-            return f"{_HALIDES[number]} ion"
-        if alone and number in _HALIDES and atom.GetTotalNumHs() == 1:
-            return f"hydrogen {_HALIDES[number]}"
-        if alone and number == 8:
-            return "water" if atom.GetTotalNumHs() == 2 else "hydroxide ion" if atom.GetTotalNumHs() else "oxide ion"
-        if number not in NONMETALS:
-            element = Chem.GetPeriodicTable().GetElementName(number).lower()
-            return f"{element} ion" if alone and atom.GetFormalCharge() else f"{element} atom"
-        return None
-
-    def _chain_name(self, atoms: frozenset[int]) -> str:
-        heavy = {atom: [n for n in self.neighbors[atom] if self.numbers[n] != _HYDROGEN] for atom in atoms}
-        cut = [atom for atom, near in heavy.items() for other in near if other not in atoms]
-        if len(atoms) == 1:
-            return _CARBONS[min(len(cut), 4)]
-        beside = len(atoms.intersection(heavy[cut[0]])) if cut else 0
-        ending = "alkane" if not cut else "alkyl chain"
-        return _CHAINS.get((len(atoms), len(cut), beside), f"{ending} of {len(atoms)} carbons")
-
-
-def _joined(sets: Iterable[frozenset[int]], shared: int = 1) -> list[frozenset[int]]:
-    """Merge sets that have atoms in common, at least ``shared``."""
-    parts: list[frozenset[int]] = []
-    for atoms in sets:
-        near = [part for part in parts if len(part & atoms) >= shared]
-        parts = [*(part for part in parts if part not in near), atoms.union(*near)]
-    return parts
+        return joined(frozenset({atom, *atoms.intersection(self.neighbors[atom])}) for atom in atoms)
 
 
 class MoleculePartition(explained.Partition):

@@ -14,7 +14,7 @@ import numpy as np
 
 from isonn.errors import InputError
 from isonn.explain.template import EdgeFacts, NodeFacts
-from isonn.molecules.labels import BONDS, Atom, atom_facts, bond_words, read_bond
+from isonn.molecules.labels import BONDS, Atom, atom_facts, bond_kinds, bond_words
 from isonn.packing import IntArray
 from isonn.subgraphs.encode import Encoding, Structure
 from isonn.subgraphs.views import View, register_view
@@ -38,10 +38,7 @@ class ElementsView(View):
         nodes = 2 * number + aromatic
         if graphs.edge_labels is None:
             return nodes, np.ones(0, dtype=np.int64)
-        once = graphs.edges[:, 0] < graphs.edges[:, 1]
-        labels, number = np.unique(graphs.edge_labels[once], return_inverse=True)
-        types = [1 + _BOND_TYPES.index(read_bond(label)[0]) for label in labels.tolist()]
-        return nodes, np.array(types, dtype=np.int64)[number.reshape(-1)]
+        return nodes, 1 + bond_kinds(graphs.edge_labels[structure.once])
 
     def node_facts(self, code: int, encoding: Encoding) -> NodeFacts:
         """Return the atom as SMARTS: ``[c]``."""

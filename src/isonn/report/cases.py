@@ -19,8 +19,8 @@ from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
 from isonn.report.counts import Holders
 from isonn.report.draw import Mark, draw_explained, shortened, symbols
-from isonn.report.judged import Judged
 from isonn.report.page import Example
+from isonn.report.page_models import PageModels
 from isonn.report.panels import Panel, panel_of
 from isonn.report.words import Naming, has_target
 from isonn.targets import Numbers
@@ -38,7 +38,7 @@ class Cases:
     the subgraphs of all graphs are counted once.
 
     Args:
-        judged: the models of the page and the graphs that each explains.
+        models: the models of the page and the graphs that each explains.
         graphs: the whole set, which may include graphs that the models were fitted to.
         shown: numbers of the graphs that have a panel, in this order.
         quiet: hide the progress bar.
@@ -52,16 +52,16 @@ class Cases:
 
     def __init__(
         self,
-        judged: Judged,
+        models: PageModels,
         graphs: GraphSet,
         shown: Sequence[int],
         quiet: bool = False,
         label: Any = None,
     ) -> None:
-        self.judged, self.clf, self.graphs, self.shown = judged, judged.clf, graphs, list(shown)
+        self.models, self.clf, self.graphs, self.shown = models, models.clf, graphs, list(shown)
         self.naming, self.look = Naming.of(graphs), symbols(graphs)
         self._quiet, self._room = quiet, KEPT
-        self._model = {int(number): model for model, numbers in judged.shown for number in numbers}
+        self._model = {int(number): model for model, numbers in models.shown for number in numbers}
         self._label = label
         self._explanations: dict[int, Explanation] = {}
         self._answers: dict[int, NDArray[np.float64]] = {}
@@ -85,7 +85,7 @@ class Cases:
     @cached_property
     def panels(self) -> list[Panel]:
         """The graphs that are shown, each with its prediction, drawing and reasons."""
-        train = self.judged.train
+        train = self.models.train
         holders, made = Holders(self.graphs[train]) if len(train) else None, []
         with bar("explaining graphs", len(self.shown), show=not self._quiet) as report:
             for start in range(0, len(self.shown), AT_ONCE):
@@ -108,23 +108,30 @@ class Cases:
             predict_without(reasons)
 
     @cached_property
-    def predictions(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """The numbers of all graphs that the models predict, and the predictions."""
-        predicted, shown = [], set(self.shown)
-        for model, numbers in self.judged.shown:
+    def answers(self) -> list[NDArray[np.float64]]:
+        """The probabilities or values of the graphs that each model predicts."""
+        by_model, shown = [], set(self.shown)
+        for model, numbers in self.models.shown:
             answers = {number: self._answer(number) for number in numbers.tolist() if number in shown}
             rest = [number for number in numbers.tolist() if number not in shown]
             if rest:
                 others = self.graphs[rest]
                 given = model.predict_proba(others) if hasattr(model, "predict_proba") else model.predict(others)
                 answers.update(zip(rest, np.reshape(given, (len(rest), -1)), strict=True))
-            predicted.append(model.target_.decide(np.stack([answers[number] for number in numbers.tolist()])))
-        return self.judged.numbers, np.concatenate(predicted)
+            by_model.append(np.stack([answers[number] for number in numbers.tolist()]))
+        return by_model
+
+    @cached_property
+    def predictions(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The numbers of all graphs that the models predict, and the predictions."""
+        models = [model for model, _ in self.models.shown]  # one of a fold may lack a class
+        decided = [model.target_.decide(answers) for model, answers in zip(models, self.answers, strict=True)]
+        return self.models.numbers, np.concatenate(decided)
 
     @cached_property
     def numbers(self) -> list[int]:
         """The numbers of all graphs that the models predict, ascending."""
-        return sorted(self.judged.numbers.tolist())
+        return sorted(self.models.numbers.tolist())
 
     @cached_property
     def judged_graphs(self) -> GraphSet:
@@ -134,7 +141,7 @@ class Cases:
     @cached_property
     def counts(self) -> csc_array:
         """How often each of the `judged_graphs` contains each template of the page's model, shape (g, templates)."""
-        return csc_array(self.clf.count(self.judged_graphs))
+        return csc_array(self.clf.vectorizer_.transform(self.judged_graphs))
 
     def nodes_of(self, number: int, column: int) -> list[tuple[int, ...]]:
         """Return the nodes of every match of a template of the page's model in a graph."""

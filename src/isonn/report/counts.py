@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isonn.explain.reasons import PieceSearch, Reason
+from isonn.explain.units import find_partition
 from isonn.graphs.edit import induced
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.layout import canonical_order
@@ -26,6 +28,9 @@ LARGEST = 12
 class Holders:
     """The graphs that contain the reasons of single graphs; each distinct piece is searched for once.
 
+    Units that have a name, or a SMILES, count where a graph has a unit of that name: two cyclohexanes may differ in
+    the hydrogens of their atoms.
+
     Args:
         graphs: the graphs to search; if there are more than `COUNTED`, that many, evenly spread.
     """
@@ -41,12 +46,23 @@ class Holders:
 
     def held(self, reason: Reason) -> NDArray[np.bool_] | None:
         """Return whether each graph contains the piece; None for named nodes (places, not kinds) and dense graphs."""
+        title = reason.name or reason.smiles
+        if title and self._titles is not None:
+            return np.array([title in titles for titles in self._titles])
         if reason.graph.node_names is not None or len(reason.nodes) > LARGEST or suits(reason.graph):
             return None
         key = piece_key(reason.graph, reason.nodes)
         if key not in self._held:
             self._held[key] = self._search.holders(reason.graph, reason.nodes)
         return self._held[key]
+
+    @cached_property
+    def _titles(self) -> list[set[str]] | None:
+        """Names or SMILES of the units of each graph; None for graphs of a kind that has no named units."""
+        partition = find_partition(self.graphs.kind)
+        if partition is None:
+            return None
+        return [{unit.name or unit.smiles for unit in partition.units(graph)} for graph in self.graphs]
 
     def words(self, reason: Reason, naming: Naming) -> str:
         """Describe how many graphs of each class contain the piece."""

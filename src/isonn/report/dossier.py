@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
@@ -25,6 +25,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.report.page import render, write
 from isonn.report.sections.units import unit_rows
+from isonn.report.words import capitalized
 from isonn.seeding import numpy_stream
 from isonn.targets import as_y
 
@@ -36,14 +37,23 @@ DRAFT = (
 MISSING = "to be written by you"
 #: Molecules that are explained for the table of named parts, and parts that are listed for an output.
 EXPLAINED, UNITS = 500, 10
+#: Measures in the first sentence.
+ANSWERED = 2
 
-#: The chapters of the QMRF with their headings, and what stands under each: an entry of the user ("about.title"), or a
-#: value that is computed.
-_FORM = json.loads((files("isonn.report") / "html" / "qmrf.json").read_text(encoding="utf-8"))
+
+def _form(name: str) -> list[dict[str, Any]]:
+    """Read the chapters of a form with their headings, and what stands under each.
+
+    That is an entry of the user ("about.title"), a value that is computed ("date"), or nothing yet ("missing").
+    """
+    form: list[dict[str, Any]] = json.loads((files("isonn.report") / "html" / f"{name}.json").read_text("utf-8"))
+    return form
+
+
 #: What a user may say about a model (--about), with the heading it belongs to.
 ABOUT = {
     key.removeprefix("about."): heading
-    for chapter in _FORM
+    for chapter in _form("qmrf")
     for heading, key in chapter["entries"].items()
     if key.startswith("about.")
 }
@@ -84,14 +94,16 @@ class Dossier:
     """The dossier of a model.
 
     Attributes:
-        title: of the model.
+        title: its heading.
+        answer: what it says, in one sentence.
         chapters: the ten chapters of the QMRF.
         figures: everything that was computed, with the predictions it was computed from, as JSON.
     """
 
     title: str
+    answer: str
     chapters: list[Chapter]
-    figures: dict[str, Any] = field(repr=False)
+    figures: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def missing(self) -> list[str]:
@@ -108,18 +120,8 @@ class Dossier:
 
     def as_json(self) -> dict[str, Any]:
         """Return the dossier as JSON."""
-        chapters = [
-            {
-                "title": chapter.title,
-                "principle": chapter.principle,
-                "entries": [
-                    {"heading": e.heading, "text": e.text, "table": e.table, "missing": e.missing}
-                    for e in chapter.entries
-                ],
-            }
-            for chapter in self.chapters
-        ]
-        return {"format": "isonn-dossier-1", "draft": DRAFT, "title": self.title, "chapters": chapters, **self.figures}
+        said = {"title": self.title, "answer": self.answer, "chapters": [asdict(chapter) for chapter in self.chapters]}
+        return {"format": "isonn-dossier-1", "draft": DRAFT, **said, **self.figures}
 
 
 def write_dossier(
@@ -173,7 +175,16 @@ def write_dossier(
         "validations": {name: validation.as_json() for name, validation in validations.items()},
         "scrambling": scrambled,
     }
-    return Dossier((about or {}).get("title", "A model of isonn"), _chapters(said), figures)
+    title = (about or {}).get("title", f"A model of {graphs.name}")
+    return Dossier(title, _answer(grouped), fill_form("qmrf", said), figures)
+
+
+def _answer(validation: Validation) -> str:
+    """Return the first measures of a validation in a sentence."""
+    measures = [
+        f"{name} {value:.3f} ({low:.3f} to {high:.3f})" for name, (value, low, high) in validation.metrics.items()
+    ]
+    return f"In {validation.how} ({len(validation.rows):,} graphs): {', '.join(measures[:ANSWERED])}."
 
 
 def check_about(content: Mapping[str, Any], source: str) -> dict[str, str]:
@@ -186,14 +197,14 @@ def check_about(content: Mapping[str, Any], source: str) -> dict[str, str]:
     return dict(content)
 
 
-#: A text, with the table below it if there is one.
-Said = str | tuple[str, Table]
+#: A text, with the table below it if there is one; or the values of `Entry` after its heading.
+Said = str | tuple[str, Table] | tuple[str, None, bool, str]
 
 
-def _chapters(said: Mapping[str, Said]) -> list[Chapter]:
-    """Fill in the form; what the user did not write is marked, and what does not apply is left out."""
+def fill_form(name: str, said: Mapping[str, Said]) -> list[Chapter]:
+    """Fill in a form, "qmrf" or "qprf"; what the user has to write is marked, and what does not apply is left out."""
     chapters = []
-    for chapter in _FORM:
+    for chapter in _form(name):
         entries = []
         for heading, key in chapter["entries"].items():
             value = said.get(key)
@@ -202,7 +213,7 @@ def _chapters(said: Mapping[str, Said]) -> list[Chapter]:
             elif key == "missing" or key.startswith("about."):
                 entries.append(Entry(heading, MISSING, missing=True))
         chapters.append(Chapter(chapter["title"], entries, chapter["principle"]))
-    return chapters
+    return [chapter for chapter in chapters if chapter.entries]
 
 
 def _direct(model: Any, graphs: GraphSet, how: str) -> Validation:
@@ -264,7 +275,7 @@ def _validation(validations: Mapping[str, Validation], scrambled: Mapping[str, A
     said: dict[str, Said] = {}
     for name, validation in validations.items():
         rows = [[key, f"{v:.3f}", f"{low:.3f} to {high:.3f}"] for key, (v, low, high) in validation.metrics.items()]
-        words = f"{validation.how[0].upper()}{validation.how[1:]}; {len(validation.rows):,} graphs."
+        words = f"{capitalized(validation.how)}; {len(validation.rows):,} graphs."
         said[name] = (words, (("measure", "value", "95 % interval"), rows))
     external = validations.get("external")
     return said | {

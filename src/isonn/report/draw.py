@@ -6,7 +6,6 @@ matrix and any other as nodes and lines. `register_drawer` adds a kind.
 
 from __future__ import annotations
 
-import importlib
 import math
 import re
 from abc import ABC, abstractmethod
@@ -20,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.errors import InputError
 from isonn.explain.template import Template
 from isonn.graphs.graph import Graph, GraphSet
-from isonn.plugins import load_plugin
+from isonn.plugins import Registry
 
 if TYPE_CHECKING:
     from isonn.explain.explanation import Explanation
@@ -200,12 +198,17 @@ class Drawer(ABC):
         )
 
 
-#: Drawers by kind of graph.
-_DRAWERS: dict[str, Drawer] = {}
-#: Drawers that need an extra, imported on first use. Each module calls `register_drawer`.
-_LATER = {"molecules": "isonn.molecules.draw", "connectomes": "isonn.connectomes.draw"}
-#: Drawers for graphs without a kind: dense ones, and others.
-_MATRIX, _PLAIN = "matrix", "graph"
+#: Drawers by kind of graph; "matrix" and "graph" are for graphs without a kind, dense ones and others.
+_DRAWERS: Registry[Drawer] = Registry(
+    "drawers",
+    Drawer,
+    {
+        "graph": "isonn.report.node_link",
+        "matrix": "isonn.report.matrix",
+        "molecules": "isonn.molecules.draw",
+        "connectomes": "isonn.connectomes.draw",
+    },
+)
 
 
 def register_drawer(kind: str, drawer: Drawer) -> None:
@@ -215,21 +218,12 @@ def register_drawer(kind: str, drawer: Drawer) -> None:
         kind: the kind of graphs, as in ``GraphSet.kind``.
         drawer: an instance of a subclass of `Drawer`.
     """
-    if not isinstance(drawer, Drawer):
-        raise InputError(f"{drawer!r} is not a Drawer; give an instance of a subclass of isonn.report.draw.Drawer")
-    _DRAWERS[kind] = drawer
+    _DRAWERS.register(kind, drawer)
 
 
 def find_drawer(kind: str) -> Drawer:
-    """Return the drawer of a kind; other kinds are drawn as nodes and lines."""
-    if kind not in _DRAWERS:
-        load_plugin("drawers", kind)
-    if kind not in _DRAWERS and kind in _LATER:
-        try:
-            importlib.import_module(_LATER[kind])
-        except ImportError:  # without the extra, a plain drawing is better than none
-            return _built_in(_PLAIN)
-    return _DRAWERS[kind] if kind in _DRAWERS else _built_in(_PLAIN)
+    """Return the drawer of a kind; other kinds, and those whose extra is missing, are drawn as nodes and lines."""
+    return _DRAWERS.find(kind) or find_drawer("graph")
 
 
 def drawer_of(graph: Graph) -> Drawer:
@@ -238,13 +232,7 @@ def drawer_of(graph: Graph) -> Drawer:
         return find_drawer(graph.kind)
     from isonn.report.matrix import suits
 
-    return _built_in(_MATRIX if suits(graph) else _PLAIN)
-
-
-def _built_in(name: str) -> Drawer:
-    """Return one of the two built-in drawers."""
-    importlib.import_module("isonn.report.matrix" if name == _MATRIX else "isonn.report.node_link")
-    return _DRAWERS[name]
+    return find_drawer("matrix" if suits(graph) else "graph")
 
 
 def draw_graph(graph: Graph, **options: Any) -> Drawing:
@@ -273,7 +261,7 @@ def draw_explained(explanation: Explanation, symbols: Symbols | None = None, **o
 
 def draw_template(template: Template, kind: str = "", **options: Any) -> Drawing:
     """Draw a template like the graphs it was learned from; the options are those of `Drawer.draw_template`."""
-    return (find_drawer(kind) if kind else _built_in(_PLAIN)).draw_template(template, **options)
+    return find_drawer(kind).draw_template(template, **options)
 
 
 def describe(graph: Graph) -> str:

@@ -15,15 +15,15 @@ from isonn.explain.explanation import Explanation
 from isonn.graphs.graph import GraphSet
 from isonn.report.cases import Cases
 from isonn.report.draw import shortened, symbols_of
-from isonn.report.judged import Judged, check_takes, training_words
 from isonn.report.page import Example, Header, Tile, render_page, require_jinja2
+from isonn.report.page_models import PageModels, check_takes, training_words
 from isonn.report.panels import Panel, panel_of
 from isonn.report.sections.gallery import gallery_section
 from isonn.report.sections.provenance import provenance_section
 from isonn.report.sections.suggestions import suggestions_section
 from isonn.report.sections.templates import matched_templates_section
 from isonn.report.sections.trust import trust_section
-from isonn.report.words import Naming, count_text, percent_text
+from isonn.report.words import Naming, capitalized, count_text, percent_text
 
 #: Default number of graphs on a page.
 FIRST = 20
@@ -55,8 +55,8 @@ def explain_page(
     graphs = _named(graphs, clf)
     chosen = _numbers(graphs, numbers)
     check_takes(clf, graphs[chosen], source or Path("the model"))
-    judged = Judged(clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
-    cases = Cases(judged, graphs, chosen, quiet, label)
+    models = PageModels(clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
+    cases = Cases(models, graphs, chosen, quiet, label)
     facts = [
         ("model", type(clf).__name__ + (f" from {source.name}" if source is not None else "")),
         ("data", f"{graphs.name}: {count_text(len(graphs), cases.naming.noun)}"),
@@ -65,7 +65,7 @@ def explain_page(
     explanations = [cases.explanation(number) for number in chosen]
     sections = [
         gallery_section(cases.panels, graphs[chosen[0]], cases.look),
-        trust_section(explanations, [panel.name for panel in cases.panels], cases.naming, cases.look),
+        trust_section(explanations, [panel.title for panel in cases.panels], cases.naming, cases.look),
         None if suggest is None else suggestions_section(cases, suggest or None),
         matched_templates_section(cases),
         provenance_section("Model and data", [("", facts)]),
@@ -82,7 +82,7 @@ def page_of_explanation(explanation: Explanation) -> str:
     name = shortened(graph.id or "")
     panel = panel_of(explanation, 0, name or f"This {naming.noun}", naming, look)
     header = _header_of_graph(panel, name or f"this {naming.noun}")
-    sections = [gallery_section([panel], graph, look), trust_section([explanation], [panel.name], naming, look)]
+    sections = [gallery_section([panel], graph, look), trust_section([explanation], [panel.title], naming, look)]
     return render_page(f"{panel.title}: explained by isonn", header, sections)
 
 
@@ -114,10 +114,12 @@ def _numbers(graphs: GraphSet, numbers: Sequence[int] | None) -> list[int]:
 
 def _first_screen(cases: Cases) -> tuple[str, Header]:
     """Return the title of the page and its first screen."""
-    graphs, panels, noun, how = cases.graphs, cases.panels, cases.naming.noun, cases.judged.how
+    graphs, panels, noun, how = cases.graphs, cases.panels, cases.naming.noun, cases.models.how
     if len(panels) == 1:
         return f"{graphs.name}, {panels[0].title}", _header_of_graph(panels[0], panels[0].called, how)
-    of = f"all {len(panels)}" if len(panels) == len(graphs) else f"{len(panels)} of {len(graphs)}"
+    of = f"{len(panels)} of {len(graphs)}"
+    if len(panels) == len(graphs):
+        of = "both" if len(panels) == 2 else f"all {len(panels)}"
     where = "" if graphs.name in ("graphs", f"{noun}s") else f" of {graphs.name}"
     header = Header(
         kicker=_KICKER,
@@ -132,13 +134,19 @@ def _first_screen(cases: Cases) -> tuple[str, Header]:
 
 def _answer_of_several(panels: Sequence[Panel]) -> str:
     noun = panels[0].noun
-    leading = Counter(panel.reasons[0].text for panel in panels if panel.reasons).most_common(1)
-    if not leading:
+    text, count = _leading(panels)
+    if not count:
         return f"No piece of these {noun}s speaks for or against a prediction."
-    text, count = leading[0]
     if count == 1:
-        return f"The {len(panels)} {noun}s all have different strongest reasons."
-    return f"The most frequent strongest reason is {text}: in {count} of {len(panels)} {noun}s."
+        reasons = [panel.reasons[0].text for panel in panels if panel.reasons]
+        return f"The strongest reasons differ: {'; '.join(reasons[:3])}{'; …' * (len(reasons) > 3)}."
+    return f"In {count} of {len(panels)} {noun}s, the strongest reason is {text}."
+
+
+def _leading(panels: Sequence[Panel]) -> tuple[str, int]:
+    """Return the most frequent strongest reason, and in how many graphs it is; "" and 0 if there is no reason."""
+    leading = Counter(panel.reasons[0].text for panel in panels if panel.reasons).most_common(1)
+    return leading[0] if leading else ("", 0)
 
 
 def _numeric_tiles(panels: Sequence[Panel]) -> list[Tile]:
@@ -159,10 +167,10 @@ def _class_tiles(panels: Sequence[Panel]) -> list[Tile]:
 
 
 def _first_with_reason(panels: Sequence[Panel]) -> Example | None:
-    """Return the first graph with a reason for its prediction, else the first with any reason."""
-    candidates = [panel for panel in panels if panel.reasons]
-    panel = next((p for p in candidates if p.reasons[0].contribution > 0), next(iter(candidates), None))
-    return None if panel is None else Example(panel, panel.drawing, panel.reasons[0].text)
+    """Return the first graph whose strongest reason is the most frequent one; None if there is no reason."""
+    leading, _ = _leading(panels)
+    panel = next((panel for panel in panels if panel.reasons and panel.reasons[0].text == leading), None)
+    return None if panel is None else Example(panel, panel.drawing, leading)
 
 
 def _header_of_graph(panel: Panel, name: str, how: str = "") -> Header:
@@ -186,7 +194,8 @@ def _tiles(panel: Panel) -> list[Tile]:
         first = panel.reasons[0]
         then = f"then predicted {first.flips}" if first.flips else "the prediction stays" if panel.confidence else about
         then += ": other pieces take over" if first.agrees is False else ""
-        tiles.append(Tile(f"With {first.text} deleted", first.without, then))
+        removed = f"With {first.text} deleted" if first.removed == "With it deleted" else first.removed
+        tiles.append(Tile(removed, first.without, then))
     return tiles
 
 
@@ -194,12 +203,14 @@ def _answer(panel: Panel) -> str:
     """Name the strongest reason for and against what is explained, the stronger one first."""
     numeric = panel.confidence is None
     sides = []
-    for sign, verb in ((1, "raises" if numeric else "speaks for"), (-1, "lowers" if numeric else "speaks against")):
+    for sign, verbs in ((1, ("raise", "speak for")), (-1, ("lower", "speak against"))):
         reason = next((reason for reason in panel.reasons if sign * reason.contribution > 0), None)
         if reason is not None:
-            sides.append((-abs(reason.contribution), f"{reason.text} {verb}"))
+            verb, *rest = verbs[0 if numeric else 1].split()
+            verb += "" if reason.text.startswith("the connections ") else "s"
+            sides.append((-abs(reason.contribution), " ".join([reason.text, verb, *rest])))
     if not sides:
         return f"No piece of this {panel.noun} speaks for or against {panel.explained}."
     words = [text for _, text in sorted(sides)]
     text = "; ".join([f"{words[0]} {panel.explained} most", *(f"{word} it" for word in words[1:])])
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{capitalized(text)}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from isonn.errors import InputError, IsoNNWarning
+from isonn.experiments.validation import metrics_of
 from isonn.files import check_new
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
 from isonn.report.cases import Cases
-from isonn.report.judged import Judged, cross_fitted, held_out
 from isonn.report.page import Example, Header, Section, Tile, render_page, require_jinja2, write
+from isonn.report.page_models import PageModels, cross_fitted, held_out
 from isonn.report.panels import Panel
 from isonn.report.sections.gallery import gallery_of_set, mistakes_section
 from isonn.report.sections.parity import error_of, measured_and_predicted, parity_section
@@ -62,8 +63,8 @@ def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | N
     with warnings.catch_warnings():
         if cross_fit:  # folds may lack rare labels; no need to warn
             warnings.simplefilter("ignore", IsoNNWarning)
-        judged = cross_fitted(clf, graphs) if cross_fit else held_out(clf, graphs, left_out)
-        text = ModelPage(judged, graphs, trivial_tile(graphs, clf), quiet=True).html()
+        models = cross_fitted(clf, graphs) if cross_fit else held_out(clf, graphs, left_out)
+        text = ModelPage(models, graphs, trivial_tile(graphs, clf), quiet=True).html()
     write(Path(path), text)
 
 
@@ -85,7 +86,7 @@ class ModelPage:
     """The page of a model, as a list of sections.
 
     Args:
-        judged: the model, and the models that explain each graph.
+        models: the model, and the models that explain each graph.
         graphs: graphs with y.
         trivial: the best trivial method.
         most: maximum number of graphs in the gallery.
@@ -93,10 +94,10 @@ class ModelPage:
     """
 
     def __init__(
-        self, judged: Judged, graphs: GraphSet, trivial: Tile | None, most: int = GRAPHS, quiet: bool = False
+        self, models: PageModels, graphs: GraphSet, trivial: Tile | None, most: int = GRAPHS, quiet: bool = False
     ) -> None:
-        self.judged, self.graphs, self.trivial = judged, graphs, trivial
-        self.cases = Cases(judged, graphs, np.sort(judged.numbers)[:most].tolist(), quiet=quiet)
+        self.models, self.graphs, self.trivial = models, graphs, trivial
+        self.cases = Cases(models, graphs, np.sort(models.numbers)[:most].tolist(), quiet=quiet)
 
     def html(self) -> str:
         """Return the page as text."""
@@ -129,7 +130,7 @@ class ModelPage:
             answers=[self.answer[0]],
             tiles=[self.tile, *([self.trivial] if self.trivial is not None else [])],
             example=self.answer[1],
-            how=self.judged.how,
+            how=self.models.how,
         )
 
     @cached_property
@@ -175,9 +176,13 @@ class ModelPage:
             error = error_of(*measured_and_predicted(self.cases))
             about = f"mean absolute error {error.mae:.3g}, r {error.r:.2f}, R² {metrics['r2']:.2f}"
             return Tile("Typical error (RMSE)", f"{metrics['rmse']:.3g}", about, main=True)
-        right = round(metrics["accuracy"] * len(numbers))
-        what = "All labels right" if isinstance(target, Labels) else "Accuracy"
-        return Tile(what, percent_text(metrics["accuracy"]), f"{right:,} of {len(numbers):,} right", main=True)
+        about = f"{round(metrics['accuracy'] * len(numbers)):,} of {len(numbers):,} right"
+        if not isinstance(target, Labels):
+            return Tile("Accuracy", percent_text(metrics["accuracy"]), about, main=True)
+        y = target.encode(np.asarray(self.graphs.y)[numbers])
+        area = metrics_of(target, y, np.concatenate(self.cases.answers))["mean AUROC"]
+        value = f"{area:.3f}" if np.isfinite(area) else "not defined"  # every label is the same for all graphs
+        return Tile(f"Mean AUROC of {len(target.classes)} labels", value, f"all labels: {about}", main=True)
 
 
 def question_text(cases: Cases, explained: Any) -> str:
@@ -248,22 +253,24 @@ def _leading(shown: Sequence[Panel], name: str) -> tuple[str, int]:
 
 
 def _example(cases: Cases, explained: Any, piece: Piece | None) -> Example | None:
-    """Return a graph of the class in question that is predicted correctly.
+    """Return a graph of the class in question, predicted correctly if there is one.
 
-    It contains the answer's piece where that contributes most. Without such a graph it is the one whose strongest
-    reason exceeds the others most, first of those whose strongest reason is the most frequent one.
+    It contains the answer's piece where that contributes most. Without such a graph it is one whose strongest reason is
+    the most frequent one and exceeds the others most.
     """
     name = cases.output_name(explained)
     candidates = [panel for panel in cases.panels if panel.reasons]
+    suitable = [panel for panel in candidates if panel.right is not False and panel.explained == name]
     if piece is not None:
         places = [
-            place
-            for panel in candidates
-            if panel.number in piece.examples and _suits(panel, name)
-            for place in _places(cases, panel, piece)
+            ((panel.confidence or 1.0) > SURE, _worth(cases, panel, piece, nodes), -panel.number, nodes, panel)
+            for panel in suitable
+            if panel.number in piece.examples
+            for nodes in cases.nodes_of(panel.number, piece.column)
         ]
+        places = [place for place in places if place[1] > 0]
         if places:
-            _, _, panel, nodes = max(places, key=lambda place: place[:2])
+            *_, nodes, panel = max(places, key=lambda place: place[:3])
             return cases.highlighted(panel, nodes, not piece.lowers, piece.text)
     if not candidates:
         return None
@@ -272,24 +279,16 @@ def _example(cases: Cases, explained: Any, piece: Piece | None) -> Example | Non
     def rank(panel: Panel) -> tuple[Any, ...]:
         first, whole = panel.reasons[0].contribution, sum(abs(reason.contribution) for reason in panel.reasons)
         large = panel.drawing.kind != "matrix" and cases.graphs.sizes[panel.number] > LARGE
-        other = panel.reasons[0].text != leading
-        return not _suits(panel, name), first <= 0, large, other, -first / (whole or 1.0), panel.number
+        return first <= 0, large, panel.reasons[0].text != leading, -first / (whole or 1.0), panel.number
 
-    panel = min(candidates, key=rank)
+    panel = min(suitable or candidates, key=rank)
     first = panel.reasons[0]
     where = "" if first.nodes in first.text or len(first.members) > 6 else f" ({first.nodes})"
     return Example(panel, panel.drawing, f"{first.text}{where}")
 
 
-def _suits(panel: Panel, name: str) -> bool:
-    return panel.right is not False and panel.explained == name
-
-
-def _places(cases: Cases, panel: Panel, piece: Piece) -> Iterator[tuple[bool, float, Panel, tuple[int, ...]]]:
-    """Yield the matches of a piece in a graph that contribute to its prediction: whether it is sure, and how much."""
-    importance = (-1.0 if piece.lowers else 1.0) * cases.explanation(panel.number).node_importance
-    whole = np.abs(importance).sum() or 1.0
-    for nodes in cases.nodes_of(panel.number, piece.column):
-        worth = float(importance[list(nodes)].sum() / whole)
-        if worth > 0:
-            yield (panel.confidence or 1.0) > SURE, worth, panel, nodes
+def _worth(cases: Cases, panel: Panel, piece: Piece, nodes: Sequence[int]) -> float:
+    """Return what some nodes contribute to a prediction in the direction of a piece, as a share of all nodes."""
+    importance = cases.explanation(panel.number).node_importance
+    share = float(importance[list(nodes)].sum() / (np.abs(importance).sum() or 1.0))
+    return -share if piece.lowers else share

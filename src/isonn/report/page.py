@@ -19,12 +19,12 @@ from isonn.errors import InputError, MissingDependencyError
 from isonn.files import atomic_file
 from isonn.report.draw import Drawing
 from isonn.report.panels import Panel
-from isonn.report.words import percent_text, side, signed
+from isonn.report.words import capitalized, percent_text, side, signed
 
 #: Number of panels drawn at once; page.js has the same number.
 AT_ONCE = 100
-#: A word with links, short enough for a line of a phone.
-_FORMULA = re.compile(r"(?=.*[\u2013=\u2261:~]).{2,28}")
+#: A word with links between two parts, short enough for a line of a phone; "domain:" is none.
+_FORMULA = re.compile(r"(?=.*[\u2013=\u2261:~].).{2,28}")
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _environment() -> Any:
     environment.filters.update(
         percent=percent_text,
         signed=signed,
-        capitalize_first=_capitalized,
+        capitalize_first=capitalized,
         index=_index,
         short=_short,
         side=side,
@@ -204,10 +204,6 @@ def _short(value: float) -> str:
     if value == 0:
         return "0"
     return f"{value:+.1f}" if abs(value) >= 1 else f"{value:+.2g}"
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _index(panels: Sequence[Panel]) -> list[tuple[Any, ...]]:

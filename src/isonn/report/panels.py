@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,21 +55,6 @@ class ReasonRow:
     removed: str = "With it deleted"
 
 
-class MatchRow(NamedTuple):
-    """One line of the table of matches.
-
-    Attributes:
-        template: number of its template.
-        nodes: the nodes, by name, in the order of the template's.
-        contribution, distance: as in `Match`.
-    """
-
-    template: int
-    nodes: str
-    contribution: float
-    distance: float
-
-
 @dataclass(frozen=True)
 class Panel:
     """A graph with its prediction and reasons.
@@ -84,11 +69,13 @@ class Panel:
         right: whether the prediction is correct; None if unknown or not a yes or no.
         probabilities: the probability of every class, by name.
         score, base: as in `Explanation`.
+        matches: the strongest matches, each with its nodes by name; () where units add up.
         count: number of all matches.
         about: nodes and edges, in words.
         explained: what the reasons speak for, in words.
         value: the predicted number; None for classes.
         logarithm: whether the score is a base-10 logarithm of it.
+        scale: what the score is, in a sentence.
         waterfall: how units and terms lead from the base to the score, as a picture; "" if they do not add up.
         smiles: the SMILES of a molecule, else "".
     """
@@ -105,13 +92,14 @@ class Panel:
     count: int
     drawing: Drawing
     reasons: tuple[ReasonRow, ...]
-    matches: tuple[MatchRow, ...]
+    matches: tuple[tuple[Match, str], ...]
     about: str
     explained: str
     certainty: str = ""
     noun: str = "graph"
     value: float | None = None
     logarithm: bool = False
+    scale: str = ""
     waterfall: str = ""
     smiles: str = ""
 
@@ -164,19 +152,31 @@ def panel_of(
         count=explanation.count,
         drawing=_drawing(explanation, matches, f"{name}, predicted {predicted}", look),
         reasons=_reason_rows(explanation, naming, holders),
-        matches=tuple(
-            MatchRow(match.template, _place(explanation.graph, match, look), match.contribution, match.distance)
-            for match in matches
-        ),
+        matches=tuple((match, _place(explanation.graph, match, look)) for match in matches),
         about=describe(explanation.graph),
         explained=naming.target(explanation.explained) if numeric else naming.class_(explanation.explained),
         certainty=_certainty(explanation, predicted, naming),
         noun=naming.noun,
         value=answers[column] if numeric else None,
         logarithm=explanation.logarithm,
+        scale=_scale(explanation, naming),
         waterfall=waterfall(explanation),
         smiles=str(explanation.graph.row.get("smiles", "")) if explanation.graph.kind == "molecules" else "",
     )
+
+
+def _scale(explanation: Explanation, naming: Naming) -> str:
+    """Say what score and base are."""
+    target, base = explanation.target, f"base: before any part of the {naming.noun} counts"
+    if explanation.source.predict is None:  # aligned models compare with a mean graph
+        base = f"base: that of a mean training {naming.noun}"
+    if isinstance(target, Numbers):
+        value = "the base-10 logarithm of the predicted value" if explanation.logarithm else "the predicted value"
+        return f"The score is {value} ({base})."
+    name = naming.class_(explanation.explained)
+    if target.exclusive and len(explanation.classes) > 2:
+        return f"The score of {name} becomes its probability beside those of the other classes ({base})."
+    return f"The score is the log-odds of {name}: 0 is 50 %, +2.2 is 90 % ({base})."
 
 
 def _drawing(explanation: Explanation, matches: Sequence[Match], what: str, look: Symbols) -> Drawing:

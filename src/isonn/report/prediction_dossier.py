@@ -8,7 +8,7 @@ from typing import Any
 
 from isonn import __version__
 from isonn.explain.explanation import Explanation
-from isonn.report.dossier import MISSING, Chapter, Dossier, Entry
+from isonn.report.dossier import Dossier, Said, fill_form
 from isonn.report.draw import draw_explained
 from isonn.report.panels import reason_marks
 from isonn.report.sections.trust import trust_row
@@ -22,72 +22,55 @@ def prediction_dossier(
 
     Args:
         explanation: of the prediction, by a subgraph model.
-        name: of the graph.
+        name: the number or id of the graph.
         facts: what is known about its structure, such as SMILES as given and as standardised.
         rules: names of the published alerts that the molecule has, for a second opinion on two classes; None if there
             are no rules for the endpoint.
     """
-    naming = Naming.of_explanation(explanation)
-    chapters = [
-        Chapter("1. Substance", _substance(explanation, facts)),
-        Chapter(
-            "2. General information",
-            [
-                Entry("2.1 Date of the dossier", date.today().isoformat()),
-                Entry("2.2 Author and contact", MISSING, missing=True),
-            ],
-        ),
-        Chapter("3. Prediction", _prediction(explanation, naming), "Principles 1 and 2"),
-        Chapter("4. Domain and uncertainty", _domain(explanation, naming), "Principles 3 and 4"),
-        Chapter("5. Reasons", _reasons(explanation), "Principle 5"),
-    ]
-    if rules is not None and explanation.target.exclusive and len(explanation.classes) == 2:
-        chapters.append(Chapter("6. Second opinion", [_second_opinion(explanation, rules, naming)], "After ICH M7"))
-    adequacy = Entry("7.1 Purpose, and whether the prediction is adequate for it", MISSING, missing=True)
-    return Dossier(f"Prediction for {name}", [*chapters, Chapter("7. Adequacy", [adequacy])], {})
+    e, naming = explanation, Naming.of_explanation(explanation)
+    value = float(e.probabilities[e.column])
+    predicted = f"{naming.class_(e.label)}, probability {value:.3f}"
+    if e.target.numeric:
+        predicted = f"{naming.target(e.explained)}: {value:.3g}"
+    marks = reason_marks(e.reasons[:1])
+    drawing = draw_explained(e, title="The structure", marks=marks, shown=range(len(marks)))
+    reasons = [[reason_words(reason), signed(reason.contribution)] for reason in e.reasons]
+    said: dict[str, Said] = {
+        "identity": ("", (("what", "value"), [[key, value] for key, value in facts.items()])),
+        "structure": ("", None, False, drawing.svg),
+        "date": date.today().isoformat(),
+        "predicted": predicted,
+        "model": f"isonn {__version__}. Score {signed(e.score)}, base {signed(e.base)}.",
+        "domain": "This model has none.",
+        "reasons": "No piece speaks for or against the prediction.",
+    }
+    if reasons:
+        said["reasons"] = ("Contributions to the score:", (("piece", "contribution"), reasons))
+    if rules is not None and e.target.exclusive and len(e.classes) == 2:
+        said["rules"] = _second_opinion(e, rules, naming)
+    answer = f"{predicted}. {'' if e.domain is None else e.domain.text}".rstrip()
+    title = f"Prediction for {naming.noun} {name}" if name.isdecimal() else f"Prediction for {name}"
+    return Dossier(title, answer, fill_form("qprf", said | _trust(e, naming)))
 
 
-def _substance(explanation: Explanation, facts: Mapping[str, str]) -> list[Entry]:
-    marks = reason_marks(explanation.reasons[:1])
-    drawing = draw_explained(explanation, title="The structure", marks=marks, shown=range(len(marks)))
-    rows = [[key, value] for key, value in facts.items()]
-    picture = Entry("1.2 Structure, with the strongest reason highlighted", drawing=drawing.svg)
-    return [Entry("1.1 Identity", "", (("what", "value"), rows)), picture]
-
-
-def _prediction(explanation: Explanation, naming: Naming) -> list[Entry]:
-    answer = float(explanation.probabilities[explanation.column])
-    if explanation.target.numeric:
-        said = f"{naming.target(explanation.explained)}: {answer:.3g}"
-    else:
-        said = f"{naming.class_(explanation.label)}, probability {answer:.3f}"
-    score = f"Score {signed(explanation.score)}, base {signed(explanation.base)}"
-    return [Entry("3.1 Predicted value", said), Entry("3.2 Model", f"isonn {__version__}. {score}.")]
-
-
-def _domain(explanation: Explanation, naming: Naming) -> list[Entry]:
+def _trust(explanation: Explanation, naming: Naming) -> dict[str, Said]:
+    """Return the interval or set, the domain, what is new, and the nearest known cases, as far as there are such."""
     domain, row = explanation.domain, trust_row(explanation, "", naming, None)
-    entries = [Entry("4.1 With 90 % probability", row.range)] if row.range else []
+    said: dict[str, Said] = {"range": row.range}
     if domain is None:
-        return [*entries, Entry("4.2 Domain", "This model has none.")]
-    entries.append(Entry("4.2 Domain", row.sentence))
+        return said
+    said["domain"] = f"{row.sentence} Distance {domain.distance:.2f}."
+    said["neighbours"] = "The model keeps none (keep_examples)."
+    if row.neighbours:
+        said["neighbours"] = ("", (("known case", "true value", "similarity", "both have"), row.neighbours))
     if domain.unseen:
         pieces = [[piece.name, ", ".join(map(str, piece.nodes))] for piece in domain.unseen]
-        entries.append(Entry("4.3 Pieces that no training graph has", "", (("piece", "nodes"), pieces)))
-    if not row.neighbours:
-        return [*entries, Entry("4.4 Nearest known cases", "The model keeps none (keep_examples).")]
-    columns = ("known case", "true value", "similarity", "both have")
-    return [*entries, Entry("4.4 Nearest known cases", "", (columns, row.neighbours))]
+        said["unseen"] = ("", (("piece", "nodes"), pieces))
+    return said
 
 
-def _reasons(explanation: Explanation) -> list[Entry]:
-    rows = [[reason_words(reason), signed(reason.contribution)] for reason in explanation.reasons]
-    if not rows:
-        return [Entry("5.1 Strongest reasons", "No piece speaks for or against the prediction.")]
-    return [Entry("5.1 Strongest reasons", "Contributions to the score:", (("piece", "contribution"), rows))]
-
-
-def _second_opinion(explanation: Explanation, rules: Sequence[str], naming: Naming) -> Entry:
+def _second_opinion(explanation: Explanation, rules: Sequence[str], naming: Naming) -> str:
+    """Say whether published alerts and the model agree."""
     positive = bool(explanation.label == explanation.classes[1])
     warned = f"The rules warn: {', '.join(rules)}" if rules else "No rule warns"
     predicted = f"the statistical model predicts {naming.class_(explanation.label)}"
@@ -99,7 +82,7 @@ def _second_opinion(explanation: Explanation, rules: Sequence[str], naming: Nami
         "The rules are 29 toxicophores of bacterial mutagenicity (isonn.molecules.toxicophores). For another endpoint "
         f"they mean nothing; class {explanation.classes[1]!s} is taken as positive."
     )
-    return Entry("6.1 Alert rules beside the statistical model", f"{warned}; {predicted}. {verdict} {about}")
+    return f"{warned}; {predicted}. {verdict} {about}"
 
 
 def facts_of(row: Mapping[str, Any], standardised: str | None = None) -> dict[str, str]:

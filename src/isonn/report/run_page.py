@@ -14,27 +14,12 @@ from isonn.experiments.rows import Row
 from isonn.experiments.tables import failures
 from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
-from isonn.report.comparison import (
-    best_of,
-    comparison_text,
-    differences,
-    kind_of,
-    metric_text,
-    ranking,
-    reference_method,
-)
-from isonn.report.judged import Judged, choose_job, refitted, saved
 from isonn.report.model_page import GRAPHS, ModelPage
 from isonn.report.page import Header, Section, Tile, render_page, require_jinja2
+from isonn.report.page_models import PageModels, choose_job, refitted, saved
 from isonn.report.runs import Group, Run, find_graphs, read_run
-from isonn.report.sections.comparison import (
-    confusion_section,
-    curves_section,
-    differences_section,
-    losses_section,
-    ranking_section,
-    results_section,
-)
+from isonn.report.sections import comparison
+from isonn.report.sections.comparison import best_of, kind_of, metric_text
 from isonn.report.sections.provenance import group_facts, provenance_section, twins_text
 from isonn.report.sections.templates import template_cards_section
 from isonn.report.trivial import trivial_tile
@@ -83,7 +68,7 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
         page, missing = _model_page(shown, graphs.get(shown.name), why, model, graphs_shown, quiet)
         header = Header("isonn report", title, _headline(run.groups), note=missing, wide=True)
         if page is not None:
-            header = _with_run_tiles(page.header, shown.rows, page.judged.method)
+            header = _with_run_tiles(page.header, shown.rows, page.models.method, page.cases.naming.noun)
     sections = _sections(run, graphs, page, several)
     warnings = _warnings(run, graphs)
     text = render_page(f"{title}: isonn report", header, sections, warnings, contents=True)
@@ -92,32 +77,32 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
 
 def _sections(run: Run, graphs: dict[str, GraphSet], page: ModelPage | None, several: bool) -> list[Section | None]:
     """Return the sections, in order; those of the model only if there is one."""
-    ranks = ranking(run.groups)
+    ranks = comparison.ranking(run.groups)
     provenance = [(group.name, group_facts(group, graphs.get(group.name))) for group in run.groups]
     return [
         *([] if page is None else page.sections),
-        results_section(run.groups),
-        differences_section(ranks, differences(run.groups, ranks)),
-        ranking_section(run.groups, ranks) if several else None,
-        curves_section(run.groups),
-        confusion_section(run.groups, graphs),
+        comparison.results_section(run.groups),
+        comparison.differences_section(ranks, comparison.differences(run.groups, ranks)),
+        comparison.ranking_section(run.groups, ranks) if several else None,
+        comparison.curves_section(run.groups),
+        comparison.confusion_section(run.groups, graphs),
         None if page is None else template_cards_section(page.cases),
-        losses_section(run.groups),
-        provenance_section("Data, protocol and versions", provenance, "" if page is None else page.judged.origin),
+        comparison.losses_section(run.groups),
+        provenance_section("Data, protocol and versions", provenance, "" if page is None else page.models.origin),
     ]
 
 
 def _comparison_header(run: Run) -> Header:
     """Return the first screen of a run on several datasets."""
-    ranks = ranking(run.groups)
-    reference = reference_method(ranks)
+    ranks = comparison.ranking(run.groups)
+    reference = comparison.reference_method(ranks)
     place = {rank.method: f"{rank.rank:.1f}" for rank in ranks}
     tiles = [Tile(reference, place[reference], f"mean rank of {len(ranks)} methods", main=True)]
     trivial = next((rank.method for rank in ranks if rank.kind == "trivial"), reference)
     if trivial != reference:
         tiles.append(Tile(f"Best trivial method: {trivial}", place[trivial], "mean rank"))
     kicker = f"isonn report: {len(run.groups)} datasets, {len(ranks)} methods"
-    answer = comparison_text(ranks, differences(run.groups, ranks))
+    answer = comparison.comparison_text(ranks, comparison.differences(run.groups, ranks))
     return Header(kicker, "Which method is best, and by how much?", [answer], tiles, wide=True)
 
 
@@ -127,31 +112,31 @@ def _model_page(
     """Return the page of the model that is shown, or why there is none."""
     if graphs is None:
         return None, f"Reasons and graphs cannot be shown: {why}."
-    judged = _judged(group, graphs, model, quiet)
-    if judged is None:
+    models = _page_models(group, graphs, model, quiet)
+    if models is None:
         return None, "No method of this run gives reasons; add isonn-subgraph to its methods."
-    return ModelPage(judged, graphs, trivial_tile(graphs, judged.clf), most, quiet), ""
+    return ModelPage(models, graphs, trivial_tile(graphs, models.clf), most, quiet), ""
 
 
-def _judged(group: Group, graphs: GraphSet, model: Path | None, quiet: bool) -> Judged | None:
+def _page_models(group: Group, graphs: GraphSet, model: Path | None, quiet: bool) -> PageModels | None:
     if model is not None:
         return saved(model, graphs)
     job = choose_job(group)
     if job is None:
         return None
     with bar(f"fitting {job.method}", 1, show=not quiet) as report:
-        judged = refitted(job, group.results[job.id], graphs)
+        models = refitted(job, group.results[job.id], graphs)
         report(1, "")
-    return judged
+    return models
 
 
-def _with_run_tiles(header: Header, rows: Sequence[Row], method: str) -> Header:
+def _with_run_tiles(header: Header, rows: Sequence[Row], method: str, noun: str) -> Header:
     """Return the first screen: the scores of the run over all seeds, if it includes a trivial method."""
     best = best_of([row for row in rows if row.method == method])
     trivial = best_of([row for row in rows if kind_of(row.method) == "trivial"])
     if best is None or trivial is None:
         return header
-    about = f"{METRICS[next(iter(best.metrics))].heading} over all seeds of the run"
+    about = f"{METRICS[next(iter(best.metrics))].heading} on held-out {noun}s"
     more = ", ".join(f"{METRICS[name].heading} {best.metrics[name]}" for name in MORE if name in best.metrics)
     tiles = [
         Tile(method, metric_text(best), f"{about}; {more}" if more else about, main=True),

@@ -29,7 +29,7 @@ from isonn.report.draw import (
 )
 from isonn.report.panels import reason_marks
 from isonn.report.waterfall import beside, waterfall
-from isonn.report.words import percent_text, reason_words, signed
+from isonn.report.words import Naming, capitalized, percent_text, reason_words, signed
 from isonn.targets import Numbers
 
 if TYPE_CHECKING:
@@ -113,12 +113,12 @@ def explanation_html(explanation: Explanation) -> str:
 
 def answer(explanation: Explanation) -> str:
     """Return the prediction in a sentence."""
+    value = float(explanation.probabilities[explanation.column])
     if isinstance(explanation.target, Numbers):
-        named = explanation.class_names.get(int(explanation.explained), "")
-        return f"Predicted {shortened(named)} {explanation.probabilities[explanation.column]:.3g}.".replace("  ", " ")
-    share = explanation.probabilities[explanation.column]
-    name = shortened(explanation.class_name)
-    return f"{name[:1].upper()}{name[1:]} with probability {percent_text(share)}."
+        named = explanation.class_names.get(explanation.column, "")
+        return f"Predicted {shortened(named)} {value:.3g}.".replace("  ", " ")
+    name = Naming.of_explanation(explanation).class_(explanation.explained)
+    return f"{capitalized(name)} with probability {percent_text(value)}."
 
 
 def model_html(model: Any) -> str:

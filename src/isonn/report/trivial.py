@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from isonn.graphs.graph import GraphSet
-from isonn.report.judged import folds_of
 from isonn.report.page import Tile
+from isonn.report.page_models import folds_of
 from isonn.report.words import percent_text
 from isonn.targets import Labels, Numbers
 
@@ -29,7 +29,7 @@ def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
     if isinstance(target, Numbers):
         return Tile("Trivial: always the mean", f"{metrics['rmse']:.3g}", "typical error (RMSE)")
     about = f"{round(metrics['accuracy'] * len(graphs)):,} of {len(graphs):,} right"
-    return Tile("Trivial: the most frequent value of each label", percent_text(metrics["accuracy"]), about)
+    return Tile("Trivial: the most frequent value of each label", "0.500", f"all labels: {about}")
 
 
 def _trivial_classes(graphs: GraphSet) -> Tile | None:

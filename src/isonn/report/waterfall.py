@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from isonn.explain.explanation import Explanation
 from isonn.explain.reasons import Reason
@@ -17,13 +17,12 @@ UNITS = 7
 #: Terms of the whole graph with bars of their own.
 TERMS = 2
 #: Size in pixels: the height of a row, and where bars start and end.
-ROW, LEFT, RIGHT, WIDTH = 26, 222, 328, 384
+ROW, LEFT, RIGHT, WIDTH = 26, 234, 330, 392
 #: Characters of a name.
-NAME = 26
+NAME = 32
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One bar: a name and a contribution; the base and the score are totals."""
 
     name: str
@@ -32,7 +31,7 @@ class Step:
 
 
 def steps_of(explanation: Explanation) -> list[Step]:
-    """Return the parts of a score, from the base to the score; they add up.
+    """Return the parts of a score, from the base to the score; they add up. Units of one name share a bar.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -41,7 +40,10 @@ def steps_of(explanation: Explanation) -> list[Step]:
         >>> steps[0].name, steps[-1].name, bool(abs(sum(step.value for step in steps[:-1]) - e.score) < 1e-9)
         ('base', 'score', True)
     """
-    units = [Step(_name(Reason(unit, explanation)), unit.contribution) for unit in explanation.units]
+    by_name: dict[str, list[float]] = {}
+    for unit in explanation.units:
+        by_name.setdefault(_name(Reason(unit, explanation)), []).append(unit.contribution)
+    units = [Step(f"{len(v)} \u00d7 {name}" if len(v) > 1 else name, sum(v)) for name, v in by_name.items()]
     terms = [Step(str(term.name), term.contribution) for term in explanation.terms]
     absent = [Step("", piece.contribution) for piece in explanation.absent]
     return [
@@ -118,7 +120,10 @@ def _attributes(svg: str) -> dict[str, str]:
 
 
 def _name(reason: Reason) -> str:
-    """Return a unit in words; of connections, the regions alone."""
+    """Return a unit in a few words."""
     if reason.unit.kind in CONNECTIONS:
-        return " \u2013 ".join(region_names(reason))
-    return reason.text
+        names = region_names(reason)
+        joined = " \u2013 ".join(names)
+        return joined if len(joined) <= NAME else f"connections of {len(names)} regions"
+    text = reason.text if len(reason.text) <= NAME else reason.text.partition(" with ")[0]
+    return f"label {text}" if text.isdecimal() else text

@@ -101,12 +101,18 @@ def reason_words(reason: Any) -> str:
     names = list(reason.names)
     if reason.unit.kind in CONNECTIONS:
         names = region_names(reason)
+        if all(name.isdecimal() for name in names):
+            names[0] = f"regions {names[0]}"
         rest = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
         return connections([*map(shortened, names[:NAMED]), *rest])
     if reason.graph.node_names is not None:
         return listed(names)
-    dense = reason.graph.node_labels is None and suits(reason.graph)
-    return f"nodes {listed(names)}" if dense else shortened(reason.text, 120)
+    if reason.graph.node_labels is None and suits(reason.graph):
+        return f"nodes {listed(names)}"
+    text = shortened(reason.text, 120)
+    if reason.graph.node_labels is None or reason.explanation.label_names or reason.name:
+        return text
+    return f"a node labelled {text}" if len(names) == 1 else f"a piece labelled {text}" if "\u2013" in text else text
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -153,6 +159,16 @@ def count_text(number: int, noun: str) -> str:
         ('1 seed', '2 seeds')
     """
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def capitalized(text: str) -> str:
+    """Return a text with its first letter in upper case.
+
+    Example:
+        >>> capitalized("nitro on an aromatic ring")
+        'Nitro on an aromatic ring'
+    """
+    return text[:1].upper() + text[1:]
 
 
 def percent_text(share: float) -> str:

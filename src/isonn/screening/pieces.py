@@ -9,25 +9,25 @@ import io
 import json
 import re
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.errors import IsoNNWarning
+from isonn.errors import InputError, IsoNNWarning
+from isonn.graphs.convert import count_changes
 from isonn.graphs.io.registry import LISTED, Problem
 from isonn.graphs.io.target_column import TargetReading, plain_number, unit_of, yes_or_no
 from isonn.model_files import load_model
 from isonn.packing import Floats
 from isonn.processes import limit_threads
 from isonn.screening.columns import EXTRAS
-from isonn.screening.finished import Result
-from isonn.screening.sources import Piece, TableRows
+from isonn.screening.partial import Result
+from isonn.screening.sources import Header, Piece, label_of, target_names
 from isonn.targets import Target
 
 #: The columns of a list of changed molecules.
@@ -36,42 +36,33 @@ CHANGE_COLUMNS = ("row", "id", "smiles", "standardized", "changes")
 BEST_TYPE = np.dtype([("score", "<f8"), ("number", "<i8")])
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Where the columns of the output come from.
+class Best(NamedTuple):
+    """Which rows are the best.
 
     Attributes:
-        files: the name of each source, for the column "file"; empty if there is only one source.
-        given: the columns of the user.
-        places: for each source, the place of each of its columns in ``given``.
-        truth: for each source, the places of true values among its columns; empty if it has none.
-        ids: for each source, the place of the column that names its graphs, or None.
-        predicted: the columns of predictions and probabilities, each with whether it holds numbers.
-        extras: the columns of each of ``EXTRAS`` that is wanted, likewise.
-        problems: whether there is a column "problem".
+        number: how many are kept.
+        label: the class or target they are ranked by; None is the second of two classes, or the only target.
+        lowest: whether small values are best.
     """
 
-    files: list[str]
-    given: list[str]
-    places: list[list[int]]
-    truth: list[list[int]]
-    ids: list[int | None]
-    predicted: dict[str, bool]
-    extras: dict[str, dict[str, bool]]
-    problems: bool
+    number: int
+    label: str | None = None
+    lowest: bool = False
 
-    @property
-    def columns(self) -> dict[str, bool]:
-        """All columns in order, each with whether it holds numbers."""
-        extras = {name: number for names in self.extras.values() for name, number in names.items()}
-        before = {"file": False, "graph": True} if self.files else {"graph": True}
-        after = {**self.predicted, **extras, **({"problem": False} if self.problems else {})}
-        given: dict[str, bool] = {}
-        for name in self.given:  # columns of the user keep their names unless a new one has it
-            while name in given or name in before or name in after:
-                name = f"{name} (given)"
-            given[name] = False
-        return {**before, **given, **after}
+    def scores(self, clf: Any, answers: Floats) -> Floats:
+        """Return the values that rows are ranked by, the best largest; raise `InputError` if it is not clear which."""
+        target = clf.target_
+        if self.number < 1:
+            raise InputError(f"--top must be at least 1, got {self.number}")
+        if self.label is not None:
+            output = target.classes.tolist().index(label_of(clf, self.label))
+        elif target.outputs == 1 or (target.exclusive and target.outputs == 2):
+            output = target.outputs - 1
+        else:
+            names = [] if target.exclusive else target_names(clf)
+            shown = ", ".join(names or map(str, target.classes.tolist()))
+            raise InputError(f"--top ranks by one of {shown}; name it with --label")
+        return answers[:, output] * (-1 if self.lowest else 1)
 
 
 @dataclass(frozen=True)
@@ -81,29 +72,45 @@ class Task:
     Attributes:
         model: the folder of the model.
         digest: the digest of its files, so that a worker does not use an earlier model of that path.
-        layout: the columns.
+        files: whether there is a column "file".
+        given: the columns of the user.
+        columns: all columns in order, each with whether it holds numbers.
+        extras: the value of each of ``EXTRAS`` that is wanted.
         format: "csv", "tsv" or "json".
         compress: whether rows are compressed.
-        options: the value of each of ``EXTRAS`` that is wanted.
-        top: with a number, only the best scores are returned, not the rows.
-        column: the output that is ranked.
-        sign: 1 if large values are best, -1 if small ones are.
-        values, censored: how true values are read, as in `isonn.graphs.io.target_column.read_target`.
+        best: with a value, only the best scores are returned, not the rows.
+        values, censored: how true values are read, as in `isonn.graphs.io.target_column.read_as_target`.
         changes: whether molecules that standardisation changed are listed.
     """
 
     model: str
     digest: str
-    layout: Layout
-    format: str = "csv"
-    compress: bool = False
-    options: dict[str, Any] = field(default_factory=dict)
-    top: int | None = None
-    column: int = 0
-    sign: int = 1
-    values: Mapping[str, str | None] = field(default_factory=dict)
-    censored: str = "drop"
-    changes: bool = False
+    files: bool
+    given: list[str]
+    columns: dict[str, bool]
+    extras: dict[str, Any]
+    format: str
+    compress: bool
+    best: Best | None
+    values: Mapping[str, str | None]
+    censored: str
+    changes: bool
+
+
+def output_columns(clf: Any, headers: Sequence[Header], given: list[str], extras: dict[str, Any]) -> dict[str, bool]:
+    """Return all columns in order, each with whether it holds numbers; columns of the user may get another name."""
+    before = {"file": False, "graph": True} if len(headers) > 1 else {"graph": True}
+    after = predicted_columns(clf.target_, target_names(clf))
+    for name, value in extras.items():
+        after |= EXTRAS[name].names(clf, value)
+    if any(header.may_fail for header in headers):
+        after["problem"] = False
+    between: dict[str, bool] = {}
+    for name in given:
+        while name in between or name in before or name in after:
+            name = f"{name} (given)"
+        between[name] = False
+    return {**before, **between, **after}
 
 
 def run_piece(task: Task, piece: Piece) -> Result:
@@ -117,21 +124,25 @@ def run_piece(task: Task, piece: Piece) -> Result:
         warnings.simplefilter("always", IsoNNWarning)
         predicted = _Predicted(clf, piece, task)
         arrays: dict[str, NDArray[Any]] = {"truth": predicted.known_truth()}
-        if task.top is None:
-            text = write_rows(predicted.rows(), list(task.layout.columns), task.format, first=piece.numbers[0] == 0)
+        if task.best is None:
+            text = write_rows(predicted.rows(), list(task.columns), task.format, first=piece.numbers[0] == 0)
             arrays["rows"] = np.frombuffer(packed(text, task.compress), dtype=np.uint8)
         else:
-            arrays["best"] = predicted.best(task.top)
+            arrays["best"] = predicted.best(task.best)
         if task.changes:
             arrays["changes"] = np.frombuffer(write_rows(predicted.changed_rows(), [], "csv"), dtype=np.uint8)
     facts = {
         "rows": len(piece.numbers),
         "bad": len(predicted.problems),
         "first": [[p.row, p.text, p.reason] for p in predicted.problems[:LISTED]],
-        "judged": predicted.judged,
         "seen": predicted.seen(),
         "changes": predicted.changes(),
-        "warnings": sorted({str(w.message) for w in caught if issubclass(w.category, IsoNNWarning)}),
+        # texts that differ only in numbers and the file are told once
+        "warnings": {
+            re.sub(r"\d+", "", str(w.message).replace(f" of {piece.header.title} ", " ")): str(w.message)
+            for w in caught
+            if issubclass(w.category, IsoNNWarning)
+        },
     }
     return facts, arrays
 
@@ -154,133 +165,110 @@ class _Predicted:
     """A piece with its graphs and answers."""
 
     def __init__(self, clf: Any, piece: Piece, task: Task) -> None:
-        self.clf, self.piece, self.task, self.layout = clf, piece, task, task.layout
-        problems: list[Problem] = []
-        if isinstance(piece.rows, TableRows):
-            self.graphs, problems = piece.rows.parse(clf.standardize_)
-        else:
-            self.graphs = piece.rows
-        bad = {problem.row for problem in problems}
-        #: the places of rows with a graph
-        self.good = [i for i in range(len(piece.numbers)) if i not in bad]
-        self.problems = [Problem(piece.numbers[p.row], p.text, p.reason) for p in problems]
+        self.clf, self.piece, self.task = clf, piece, task
+        self.graphs, problems = piece.parse(clf.standardize_)
         self.reasons = {problem.row: problem.reason for problem in problems}
-        outputs = clf.target_.outputs
+        self.problems = [Problem(piece.numbers[p.row], p.text, p.reason) for p in problems]
+        #: the places of rows with a graph
+        self.good = [i for i in range(len(piece.numbers)) if i not in self.reasons]
         if self.graphs is None:
-            self.answers: Floats = np.zeros((0, outputs))
+            self.answers: Floats = np.zeros((0, clf.target_.outputs))
         elif hasattr(clf, "predict_proba"):
             self.answers = clf.predict_proba(self.graphs)
         else:
             self.answers = clf.predict(self.graphs).reshape(len(self.graphs), -1)
         self.truth = self._truth()
-        self.judged = int((~np.isnan(self.truth)).any(axis=1).sum())
 
-    def seen(self) -> int:
-        """Return how many of the graphs with a true value the model was fitted to."""
-        return int(self.clf.seen_in_training(self.graphs).sum()) if self.judged and self.graphs is not None else 0
-
-    def changes(self) -> dict[str, int]:
-        """Return how many molecules standardisation changed ("molecules"), and how many with each kind of change."""
-        table = {} if self.graphs is None else self.graphs.table
-        texts = table["changes"].tolist() if "standardize" in table else []
-        kinds = Counter(kind for text in texts for kind in text.split(", ") if kind)
-        return {"molecules": sum(map(bool, texts)), **kinds} if kinds else {}
-
-    def changed_rows(self) -> list[list[Any]]:
-        """Return the row, id, SMILES, standard SMILES and changes of each molecule that standardisation changed."""
-        if not self.changes() or self.graphs is None:
-            return []
-        ids, rows, names = self.layout.ids[self.piece.source], self.piece.rows, None
-        if ids is not None and isinstance(rows, TableRows):
-            names = [rows.cells[i][ids] for i in self.good]
-        molecules = importlib.import_module("isonn.molecules.standardizer")  # an extra
-        numbers = [self.piece.numbers[i] for i in self.good]
-        changed: list[list[Any]] = molecules.changed_rows(self.graphs, numbers, names)
-        return changed
-
-    def best(self, top: int) -> NDArray[Any]:
-        """Return the best scores with the numbers of their rows, best first."""
-        scores = self.task.sign * self.answers[:, self.task.column]
-        order = np.argsort(-scores, kind="stable")[:top]
-        found = np.empty(len(order), dtype=BEST_TYPE)
-        found["score"] = scores[order]
-        found["number"] = [self.piece.numbers[self.good[i]] for i in order.tolist()]
-        return found
+    def _truth(self) -> Floats:
+        """Return the true values of the graphs, shape (g, t): numbers of classes, or values; NaN if unknown."""
+        target, header = self.clf.target_, self.piece.header
+        columns = 1 if target.exclusive else target.outputs
+        if len(header.truth) != columns:
+            return np.full((len(self.good), columns), np.nan)
+        places = [header.names.index(name) for name in header.truth]
+        cells = [[self.piece.cells[i][place] for i in self.good] for place in places]
+        return np.array([read_truth(target, column, self.task.values, self.task.censored) for column in cells]).T
 
     def known_truth(self) -> Floats:
         """Return true values beside answers, of the graphs that have a true value."""
         known = ~np.isnan(self.truth).all(axis=1)
         return np.hstack([self.truth[known], self.answers[known]])
 
-    def _truth(self) -> Floats:
-        """Return the true values of the graphs, shape (g, t): numbers of classes, or values; NaN if unknown."""
-        target, places = self.clf.target_, self.layout.truth[self.piece.source]
-        columns = 1 if target.exclusive else target.outputs
-        unknown = np.full((len(self.good), columns), np.nan)
-        if self.graphs is None or len(places) != columns:
-            return unknown
-        if isinstance(self.piece.rows, TableRows):
-            cells = [[self.piece.rows.cells[i][place] for i in self.good] for place in places]
-        elif self.graphs.y is None:
-            return unknown
-        else:
-            cells = self.graphs.y.reshape(len(self.graphs), -1).T.tolist()
-        task = self.task
-        read = [read_truth(target, column, task.values, task.censored) for column in cells]
-        return np.array(read).T.reshape(len(self.good), columns)
+    def seen(self) -> int:
+        """Return how many of the graphs the model was fitted to; 0 if none has a true value."""
+        known = self.graphs is not None and not np.isnan(self.truth).all()
+        return int(self.clf.seen_in_training(self.graphs).sum()) if known else 0
+
+    def changes(self) -> dict[str, int]:
+        """Return how many molecules standardisation changed ("molecules"), and how many with each kind of change."""
+        return {} if self.graphs is None else dict(count_changes(self.graphs))
+
+    def changed_rows(self) -> list[list[Any]]:
+        """Return the row, id, SMILES, standard SMILES and changes of each molecule that standardisation changed."""
+        if not self.changes() or self.graphs is None:
+            return []
+        header, names = self.piece.header, None
+        if header.ids is not None:
+            names = [self.piece.cells[i][header.names.index(header.ids)] for i in self.good]
+        molecules = importlib.import_module("isonn.molecules.standardizer")  # an extra
+        changed: list[list[Any]] = molecules.changed_rows(
+            self.graphs, [self.piece.numbers[i] for i in self.good], names
+        )
+        return changed
+
+    def best(self, best: Best) -> NDArray[Any]:
+        """Return the best scores with the numbers of their rows, best first."""
+        scores = best.scores(self.clf, self.answers)
+        order = np.argsort(-scores, kind="stable")[: best.number]
+        ranked = np.empty(len(order), dtype=BEST_TYPE)
+        ranked["score"] = scores[order]
+        ranked["number"] = [self.piece.numbers[self.good[i]] for i in order.tolist()]
+        return ranked
 
     def rows(self) -> list[list[Any]]:
         """Return all rows, with empty cells where there is no graph."""
-        piece, layout, count = self.piece, self.layout, len(self.piece.numbers)
-        columns: list[Sequence[Any]] = [[layout.files[piece.source]] * count] if layout.files else []
+        piece, count = self.piece, len(self.piece.numbers)
+        columns: list[Sequence[Any]] = [[piece.header.file] * count] if self.task.files else []
         columns += [piece.numbers, *self._given()]
-        predicted = self._predictions()
-        for name, names in layout.extras.items():
-            extra = [] if self.graphs is None else EXTRAS[name].columns(self.clf, self.graphs, self.task.options[name])
-            predicted += extra or [[]] * len(names)
-        if len(self.good) < count:
-            predicted = [self._spread(column) for column in predicted]
-        columns += predicted
-        if layout.problems:
-            columns.append([self.reasons.get(i, "") for i in range(count)])
-        return list(map(list, zip(*columns, strict=True)))
+        problems = [[self.reasons.get(i, "") for i in range(count)]] if "problem" in self.task.columns else []
+        if self.graphs is None:
+            columns += [[None] * count] * (len(self.task.columns) - len(columns) - len(problems))
+        else:
+            columns += map(self._spread, self._predictions())
+            for name, value in self.task.extras.items():
+                columns += map(self._spread, EXTRAS[name].columns(self.clf, self.graphs, value))
+        return list(map(list, zip(*columns, *problems, strict=True)))
 
-    def _spread(self, column: Sequence[Any]) -> list[Any]:
+    def _spread(self, column: Sequence[Any]) -> Sequence[Any]:
         """Return the cells of graphs as cells of rows."""
+        if not self.reasons:
+            return column
         cells: list[Any] = [None] * len(self.piece.numbers)
         for place, cell in zip(self.good, column, strict=True):
             cells[place] = cell
         return cells
 
     def _given(self) -> list[Sequence[Any]]:
-        """Return the columns of the user."""
-        rows, count = self.piece.rows, len(self.piece.numbers)
-        if isinstance(rows, TableRows):
-            own: list[Sequence[Any]] = list(zip(*rows.cells, strict=True))
-            if rows.blank is not None:
-                texts = [] if self.graphs is None else self.graphs.table["smiles"].tolist()
-                own[rows.blank] = self._spread(texts)
-        else:
-            own = [] if rows.ids is None else [rows.ids.tolist()]
-            own += [column.tolist() for column in rows.table.values()]
-            if rows.y is not None:
-                whole = hasattr(self.clf, "predict_proba")
-                own += [[_plain(cell, whole) for cell in column] for column in rows.y.reshape(count, -1).T.tolist()]
-        columns: list[Sequence[Any]] = [[""] * count] * len(self.layout.given)
-        for place, column in zip(self.layout.places[self.piece.source], own, strict=True):
-            columns[place] = column
-        return columns
+        """Return the columns of the user; those of other files are empty."""
+        header, given = self.piece.header, self.task.given
+        columns: list[Sequence[Any]] = list(zip(*self.piece.cells, strict=True))
+        if header.blank is not None:
+            columns[header.blank] = self._spread([] if self.graphs is None else self.graphs.table["smiles"].tolist())
+        if header.names == given:  # a name may occur twice
+            return columns
+        named = dict(zip(header.names, columns, strict=True))
+        return [named.get(name, [""] * len(self.piece.numbers)) for name in given]
 
-    def _predictions(self) -> list[Sequence[Any]]:
+    def _predictions(self) -> list[list[Any]]:
         """Return predictions and probabilities, as `predicted_columns` names them."""
         target = self.clf.target_
-        decided = target.decide(self.answers) if len(self.answers) else self.answers[:, :0]
         if target.numeric:
             return [[float(f"{value:.10g}") for value in column] for column in self.answers.T.tolist()]
         shown = [[round(p, 6) for p in column] for column in self.answers.T.tolist()]
+        decided = target.decide(self.answers)
         if target.exclusive:
-            return [decided.reshape(-1).tolist(), *shown]
-        decided = decided.reshape(len(self.answers), len(shown)) if len(self.answers) else self.answers
+            return [decided.tolist(), *shown]
+        decided = decided.reshape(self.answers.shape)
         return [column for pair in zip(decided.T.tolist(), shown, strict=True) for column in pair]
 
 
@@ -307,7 +295,7 @@ def read_truth(
     """Read true values as the model would: numbers, 0 and 1 for labels, or the number of the class; NaN if unknown.
 
     Args:
-        values, censored: as in `isonn.graphs.io.target_column.read_target`.
+        values, censored: as in `isonn.graphs.io.target_column.read_as_target`.
 
     Example:
         >>> from isonn.targets import Classes
@@ -316,13 +304,13 @@ def read_truth(
     """
     spellings = {text.strip().casefold(): to for text, to in (values or {}).items()}
     reading = TargetReading("", "numbers" if target.numeric else "classes", spellings=spellings, censored=censored)
-    found: list[Any] = [reading.value(str(cell)) for cell in cells]
+    read: list[Any] = [reading.value("" if cell is None else str(cell)) for cell in cells]
     if target.exclusive:
         codes = {_written(value): i for i, value in enumerate(target.classes.tolist())}
-        found = [None if text is None else codes.get(_written(text)) for text in found]
+        read = [None if text is None else codes.get(_written(text)) for text in read]
     elif not target.numeric:
-        found = [None if text is None else yes_or_no(text) for text in found]
-    return [np.nan if value is None else float(value) for value in found]
+        read = [None if text is None else yes_or_no(text) for text in read]
+    return [np.nan if value is None else float(value) for value in read]
 
 
 def _written(value: Any) -> str:
@@ -330,13 +318,6 @@ def _written(value: Any) -> str:
     text = str(value).strip()
     number = plain_number(text)
     return text.casefold() if number is None or not number.is_integer() else str(int(number))
-
-
-def _plain(value: Any, whole: bool) -> Any:
-    """Return a true value as it was in the file: gaps are empty, and a gap does not make whole classes numbers."""
-    if not isinstance(value, float):
-        return value
-    return None if value != value else int(value) if whole and value.is_integer() else value
 
 
 def packed(text: bytes, compress: bool) -> bytes:

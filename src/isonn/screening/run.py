@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-import re
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib.externals.loky.process_executor import BrokenProcessPool
@@ -27,15 +27,14 @@ from isonn.graphs.io.target_column import CENSORED, values_option
 from isonn.packing import Floats
 from isonn.processes import Call, Run, run_in_order
 from isonn.progress import bar
-from isonn.screening.columns import EXTRAS
-from isonn.screening.finished import Finished
+from isonn.screening.partial import Partial, partial_folder
 from isonn.screening.pieces import (
     BEST_TYPE,
     CHANGE_COLUMNS,
-    Layout,
+    Best,
     Task,
+    output_columns,
     packed,
-    predicted_columns,
     rows_of_piece,
     run_piece,
     write_rows,
@@ -53,8 +52,7 @@ class Screened:
     Attributes:
         rows: number of rows.
         bad: number of rows without a graph. problems: the first of them.
-        judged: number of rows with a true value.
-        seen: number of rows with a true value that the model was fitted to.
+        seen: number of rows that the model was fitted to, in pieces of DATA with true values.
         scores: metrics for each target with true values, and how many there are; its name is "" if it has none.
         changes: number of molecules that standardisation changed ("molecules"), and with each kind of change.
     """
@@ -62,29 +60,9 @@ class Screened:
     rows: int
     bad: int
     problems: list[Problem]
-    judged: int
     seen: int
     scores: list[tuple[str, int, Scores]]
     changes: dict[str, int]
-
-
-class Best(NamedTuple):
-    """Which rows are the best.
-
-    Attributes:
-        number: how many are kept.
-        label: the class or target they are ranked by; None is the second of two classes, or the only target.
-        lowest: whether small values are best.
-    """
-
-    number: int
-    label: str | None = None
-    lowest: bool = False
-
-
-def partial_folder(out: Path) -> Path:
-    """Return the folder that keeps finished pieces until ``out`` is complete."""
-    return out.with_name(f"{out.name}.partial")
 
 
 def screen(
@@ -117,25 +95,28 @@ def screen(
     from isonn.graphs.stream import AT_ONCE
 
     clf, options, extras = isonn.load_model(model), options or {}, extras or {}
-    added = {name: EXTRAS[name].names(clf, value) for name, value in extras.items()}
-    form, compress, parquet = _format(out)
-    sources = sources_of(data, clf, AT_ONCE, **options)
-    folder = Path(model).resolve()
+    form, compress = _format(out)
     values, censored = values_option(options.get("values")), options.get("censored", "drop")
     if censored not in CENSORED:
         raise InputError(f"censored={censored!r:.60} is unknown; use 'drop' or 'bound'")
-    if best is not None and best.number < 1:
-        raise InputError(f"--top must be at least 1, got {best.number}")
+    if best is not None:
+        best.scores(clf, np.zeros((0, clf.target_.outputs)))  # refuses what cannot be ranked
+    sources = sources_of(data, clf, **options)
+    headers = [source.header for source in sources]
+    given = headers[0].names
+    if len(headers) > 1:
+        given = list(dict.fromkeys(name for header in headers for name in header.names))
+    folder = Path(model).resolve()
     task = Task(
         str(folder),
         _digest(folder),
-        _layout(sources, clf, added),
+        len(headers) > 1,
+        given,
+        output_columns(clf, headers, given, extras),
+        extras,
         form,
         compress,
-        extras,
-        None if best is None else best.number,
-        0 if best is None else _ranked(clf, best.label),
-        -1 if best is not None and best.lowest else 1,
+        best,
         values,
         censored,
         changes is not None,
@@ -143,10 +124,10 @@ def screen(
     about = {
         "version of isonn": isonn.__version__,
         "model": task.digest,
-        "data": hashlib.sha256("\n".join(source.key() for source in sources).encode()).hexdigest(),
+        "data": hashlib.sha256("\n".join(source.key for source in sources).encode()).hexdigest(),
         "choice of options": asdict(replace(task, model="", digest="")),
     }
-    with Finished(partial_folder(out), about) as finished:
+    with Partial(partial_folder(out), about) as finished:
         try:
             jobs = _predict_rest(task, sources, finished, jobs, AT_ONCE)
         except BaseException:
@@ -158,18 +139,16 @@ def screen(
             with write_text(changes) as file:
                 file.write(f"{','.join(CHANGE_COLUMNS)}\n")
                 file.writelines(arrays["changes"].tobytes().decode() for _, arrays in finished)
-        rows: Iterable[bytes] = (arrays["rows"].tobytes() for _, arrays in finished)
-        if best is not None:
-            found = _best_rows(task, sources, finished, jobs, AT_ONCE)
-            rows = [packed(write_rows(found, list(task.layout.columns), form, first=True), compress)]
-        _write(rows, out, task, parquet)
+        if best is None:
+            _write((arrays["rows"].tobytes() for _, arrays in finished), out, task)
+        else:
+            rows = _best_rows(task, best, sources, finished, jobs, AT_ONCE)
+            _write([packed(write_rows(rows, list(task.columns), form, first=True), compress)], out, task)
         finished.remove()
     return screened
 
 
-def _predict_rest(
-    task: Task, sources: Sequence[Source], finished: Finished, jobs: int | Run, at_once: int
-) -> int | Run:
+def _predict_rest(task: Task, sources: Sequence[Source], finished: Partial, jobs: int | Run, at_once: int) -> int | Run:
     """Predict the pieces that are not finished; return how calls were run."""
     pieces = islice(pieces_of(sources, at_once), len(finished), None)
     first = list(islice(pieces, 2))
@@ -195,7 +174,7 @@ def _predict_rest(
     return jobs
 
 
-def _sum_up(finished: Finished, clf: Any) -> Screened:
+def _sum_up(finished: Partial, clf: Any) -> Screened:
     """Return what is told about all pieces; warn once of texts that differ only in their numbers."""
     totals: Counter[str] = Counter()
     changes: Counter[str] = Counter()
@@ -203,92 +182,57 @@ def _sum_up(finished: Finished, clf: Any) -> Screened:
     texts: dict[str, list[str]] = {}
     truth = []
     for facts, arrays in finished:
-        totals.update({name: facts[name] for name in ("rows", "bad", "judged", "seen")})
+        totals.update({name: facts[name] for name in ("rows", "bad", "seen")})
         changes.update(facts["changes"])
         problems = [*problems, *(Problem(*problem) for problem in facts["first"])][:LISTED]
-        for text in facts["warnings"]:
-            texts.setdefault(re.sub(r"\d+", "", text), []).append(text)
+        for kind, text in facts["warnings"].items():
+            texts.setdefault(kind, []).append(text)
         truth.append(arrays["truth"])
     for first, *others in texts.values():
         more = f" (and {len(others)} more pieces of DATA like this one)" if others else ""
         warnings.warn(f"{first}{more}", IsoNNWarning, stacklevel=3)
-    scores = _scores(clf, np.concatenate(truth)) if totals["judged"] else []
-    return Screened(totals["rows"], totals["bad"], problems, totals["judged"], totals["seen"], scores, dict(changes))
+    scores = _scores(clf, np.concatenate(truth))
+    return Screened(totals["rows"], totals["bad"], problems, totals["seen"], scores, dict(changes))
 
 
 def _best_rows(
-    task: Task, sources: Sequence[Source], finished: Finished, jobs: int | Run, at_once: int
+    task: Task, best: Best, sources: Sequence[Source], finished: Partial, jobs: int | Run, at_once: int
 ) -> list[list[Any]]:
     """Read the best rows again, and return them with all columns, best first."""
-    best = np.empty(0, dtype=BEST_TYPE)
+    ranked = np.empty(0, dtype=BEST_TYPE)
     for _, arrays in finished:
-        best = np.concatenate([best, arrays["best"]])
-        best = best[np.lexsort([best["number"], -best["score"]])][: task.top]
-    numbers = best["number"].tolist()
+        ranked = np.concatenate([ranked, arrays["best"]])
+        ranked = ranked[np.lexsort([ranked["number"], -ranked["score"]])][: best.number]
+    numbers = ranked["number"].tolist()
     wanted = set(numbers)
     some = (piece.only(wanted) for piece in pieces_of(sources, at_once))
     rows: dict[int, list[Any]] = {}
-    for found in run_in_order(((rows_of_piece, (task, piece)) for piece in some if piece is not None), jobs):
-        rows.update(found)
+    for read in run_in_order(((rows_of_piece, (task, piece)) for piece in some if piece is not None), jobs):
+        rows.update(read)
     return [rows[number] for number in numbers]
 
 
-def _layout(sources: Sequence[Source], clf: Any, extras: dict[str, dict[str, bool]]) -> Layout:
-    single = len(sources) == 1
-    given = sources[0].names if single else list(dict.fromkeys(name for source in sources for name in source.names))
-    return Layout(
-        [] if single else [source.name for source in sources],
-        given,
-        [list(range(len(given)))] if single else [[given.index(name) for name in source.names] for source in sources],
-        [[source.names.index(name) for name in source.truth] for source in sources],
-        [None if source.ids is None else source.names.index(source.ids) for source in sources],
-        predicted_columns(clf.target_, target_names(clf)),
-        extras,
-        any(source.may_fail for source in sources),
-    )
-
-
-def _ranked(clf: Any, label: str | None) -> int:
-    """Return the output that ``label`` names."""
-    target = clf.target_
-    names = [str(value) for value in target.classes.tolist()] if target.exclusive else target_names(clf)
-    names = names or [str(value) for value in target.classes.tolist()]
-    if label is None:
-        if target.outputs == 1 or (target.exclusive and target.outputs == 2):
-            return int(target.outputs) - 1
-        raise InputError(f"--top ranks by one of {', '.join(names)}; name it with --label")
-    found = [i for i, name in enumerate(names) if name.casefold() == label.casefold()]
-    if not found:
-        raise InputError(f"--label {label} is not predicted by this model; it predicts {', '.join(names)}")
-    return found[0]
-
-
-def _format(out: Path) -> tuple[str, bool, bool]:
-    """Return the format of the rows, whether they are compressed, and whether the file is Parquet."""
+def _format(out: Path) -> tuple[str, bool]:
+    """Return the format of the rows, and whether they are compressed."""
     name = out.name.lower()
-    compressed = name.endswith(".gz")
     suffix = Path(name.removesuffix(".gz")).suffix
     form = FORMATS.get(suffix)
-    if form is None:
+    if form is None or name.endswith(".parquet.gz"):
         raise InputError(
             f"--out {out} has no format that can be written; use .csv, .tsv, .json (also .gz), or .parquet"
         )
-    parquet = suffix == ".parquet"
-    if parquet:
-        try:
-            import pyarrow.parquet  # noqa: F401
-        except ImportError as error:
-            raise MissingDependencyError(f"writing {out.name} needs pyarrow; pip install pyarrow") from error
-    return form, compressed, parquet
+    if suffix == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingDependencyError(f"writing {out.name} needs pyarrow; pip install pyarrow")
+    return form, name.endswith(".gz")
 
 
-def _write(rows: Iterable[bytes], out: Path, task: Task, parquet: bool) -> None:
+def _write(rows: Iterable[bytes], out: Path, task: Task) -> None:
     """Write all rows in one step, with the names of columns."""
     as_json = task.format == "json"
-    head = b"[" if as_json else write_rows([list(task.layout.columns)], [], task.format)
+    head = b"[" if as_json else write_rows([list(task.columns)], [], task.format)
     with atomic_file(out) as temporary:
-        if parquet:
-            _write_parquet((head + lines for lines in rows), temporary, task.layout)
+        if out.suffix.lower() == ".parquet":
+            _write_parquet((head + lines for lines in rows), temporary, task.columns)
             return
         with temporary.open("wb") as file:
             file.write(packed(head, task.compress))
@@ -296,49 +240,38 @@ def _write(rows: Iterable[bytes], out: Path, task: Task, parquet: bool) -> None:
             file.write(packed(b"\n]\n" if as_json else b"", task.compress))
 
 
-def _write_parquet(texts: Iterable[bytes], path: Path, layout: Layout) -> None:
+def _write_parquet(texts: Iterable[bytes], path: Path, columns: dict[str, bool]) -> None:
     """Convert texts of CSV to one file of Parquet; columns of the user are text."""
     import pyarrow
     from pyarrow.csv import ConvertOptions, ParseOptions, read_csv
     from pyarrow.parquet import ParquetWriter
 
-    types = {name: pyarrow.float64() if number else pyarrow.string() for name, number in layout.columns.items()}
+    types = {name: pyarrow.float64() if number else pyarrow.string() for name, number in columns.items()}
     types["graph"] = pyarrow.int64()
-    convert, parse = (
-        ConvertOptions(column_types=types, strings_can_be_null=False),
-        ParseOptions(newlines_in_values=True),
-    )
+    convert = ConvertOptions(column_types=types, strings_can_be_null=False)
+    parse = ParseOptions(newlines_in_values=True)
     with ParquetWriter(path, pyarrow.schema(types)) as writer:
         for text in texts:
             writer.write_table(read_csv(io.BytesIO(text), parse_options=parse, convert_options=convert))
 
 
 def _scores(clf: Any, table: Floats) -> list[tuple[str, int, Scores]]:
-    """Return the metrics of each target, from true values beside answers."""
+    """Return the metrics of each target with true values, from true values beside answers."""
+    if not len(table):
+        return []
     target = clf.target_
     columns = 1 if target.exclusive else target.outputs
     truth, answers = table[:, :columns], table[:, columns:]
     names = target_names(clf) or [str(value) if columns > 1 else "" for value in target.classes.tolist()[:columns]]
-    y = target.classes[truth[:, 0].astype(np.int64)] if target.exclusive else truth
-    scores = score(target, y, answers)
-    found: list[tuple[str, int, Scores]] = []
-    for i, (name, metrics) in enumerate(zip(names, scores if isinstance(scores, list) else [scores], strict=True)):
-        known = ~np.isnan(truth[:, i])
-        if target.numeric:
-            metrics["r"] = _correlation(truth[known, i], answers[known, i])
-        found += [(name, int(known.sum()), metrics)] if known.any() else []
-    return found
-
-
-def _correlation(truth: Floats, answers: Floats) -> float | None:
-    if len(truth) < 2 or np.ptp(truth) == 0 or np.ptp(answers) == 0:
-        return None
-    return float(np.corrcoef(truth, answers)[0, 1])
+    scores = score(target, target.classes[truth[:, 0].astype(np.int64)] if target.exclusive else truth, answers)
+    counts = (~np.isnan(truth)).sum(axis=0).tolist()
+    each = zip(names, counts, scores if isinstance(scores, list) else [scores], strict=True)
+    return [(name, count, metrics) for name, count, metrics in each if count]
 
 
 def _total(sources: Sequence[Source]) -> int | None:
     counts = [source.count() for source in sources]
-    return None if None in counts else sum(count for count in counts if count is not None)
+    return None if None in counts else sum(filter(None, counts))
 
 
 def _digest(folder: Path) -> str:

@@ -2,227 +2,222 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from isonn.errors import DatasetError
+from isonn.errors import DatasetError, InputError
 from isonn.files import is_path
 from isonn.graphs.convert import is_smiles, readable_rows
 from isonn.graphs.datasets.registry import find, known
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.registry import Problem, Reader, check_options, datasets_at, reader_of, size_of, with_likely
+from isonn.graphs.io.registry import Problem, RowReader, check_options, datasets_at, reader_of, size_of, with_likely
 from isonn.graphs.io.tables import SUFFIXES
 from isonn.graphs.stream import stream
 
 #: Bytes of each end of a file that its digest reads.
 _ENDS = 2**20
+#: The rows of a table as texts, not parsed yet, or graphs; and the cells of each row.
+Rows = tuple[list[str] | GraphSet, list[list[Any]]]
 
 
 @dataclass(frozen=True)
-class TableRows:
-    """Some rows of a table, not parsed yet; ``blank`` is as in `isonn.graphs.io.registry.RowTable`."""
+class Header:
+    """What the rows of a source have in common.
 
-    reader: Reader | None
-    name: str
-    sources: list[str]
-    cells: list[list[str]]
+    Attributes:
+        file: the name of the source, for the column "file".
+        names: its columns.
+        truth: those that hold true values.
+        ids: the one that names the graphs, or None.
+        reader: what parses its texts; None for SMILES.
+        title: the name of its graphs, for warnings.
+        blank: as in `isonn.graphs.io.registry.RowTable`.
+        may_fail: whether some rows may not be graphs.
+    """
+
+    file: str
+    names: list[str]
+    truth: Sequence[str] = ()
+    ids: str | None = None
+    reader: RowReader | None = None
+    title: str = "SMILES"
     blank: int | None = None
-
-    def __len__(self) -> int:
-        return len(self.sources)
-
-    def __getitem__(self, places: Sequence[int]) -> TableRows:
-        return replace(self, sources=[self.sources[i] for i in places], cells=[self.cells[i] for i in places])
-
-    def parse(self, standardize: str | None) -> tuple[GraphSet | None, list[Problem]]:
-        """Return the graphs, and the rows that are not graphs."""
-        if self.reader is None:
-            return readable_rows(self.sources, standardize)
-        return self.reader.parse_rows(self.sources, self.name, standardize)
+    may_fail: bool = True
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of DATA, to be predicted by one call.
+    """Some rows of one source, to be predicted by one call.
 
     Attributes:
+        header: of the source.
         numbers: the number of each row in DATA, from 0.
-        source: the number of its source.
-        rows: the graphs, or the rows of a table.
+        rows: the texts of the graphs, or the graphs.
+        cells: the cells of each row.
     """
 
+    header: Header
     numbers: Sequence[int]
-    source: int
-    rows: TableRows | GraphSet
+    rows: list[str] | GraphSet
+    cells: list[list[Any]]
 
     def only(self, wanted: set[int]) -> Piece | None:
         """Return the wanted rows, or None if there are none."""
         places = [i for i, number in enumerate(self.numbers) if number in wanted]
-        return replace(self, numbers=[self.numbers[i] for i in places], rows=self.rows[places]) if places else None
+        if not places:
+            return None
+        rows = [self.rows[i] for i in places] if isinstance(self.rows, list) else self.rows[places]
+        return replace(
+            self, numbers=[self.numbers[i] for i in places], rows=rows, cells=[self.cells[i] for i in places]
+        )
+
+    def parse(self, standardize: str | None) -> tuple[GraphSet | None, list[Problem]]:
+        """Return the graphs (None if there are none), and the rows that are not graphs."""
+        if not isinstance(self.rows, list):
+            return self.rows, []
+        if self.header.reader is None:
+            return readable_rows(self.rows, standardize)
+        return self.header.reader.parse_rows(self.rows, self.header.title, standardize)
 
 
-class Source(ABC):
+@dataclass(frozen=True)
+class Source:
     """One file, dataset or list of SMILES.
 
     Attributes:
-        name: shown in the column "file".
-        names: the columns that it brings.
-        truth: those that hold true values.
-        ids: the one that names the graphs, or None.
-        may_fail: whether some rows may not be graphs.
+        header: its columns.
+        rows: reads it in order, so many rows at once; may be called again.
+        key: a text that changes with the content.
+        count: returns how many rows there are, for a progress bar, or None.
     """
 
-    name: str
-    names: list[str]
-    truth: list[str]
-    ids: str | None = None
-    may_fail: bool = True
-
-    @abstractmethod
-    def chunks(self, at_once: int) -> Iterator[TableRows | GraphSet]:
-        """Yield the rows in order; may be called again."""
-
-    @abstractmethod
-    def key(self) -> str:
-        """Return a digest that changes with the content."""
-
-    def count(self) -> int | None:
-        """Return about how many rows there are, for a progress bar, or None."""
-        return None
+    header: Header
+    rows: Callable[[int], Iterator[Rows]]
+    key: str
+    count: Callable[[], int | None]
 
 
-class TableSource(Source):
-    """A file with a graph per row, such as a CSV file of SMILES."""
+def _table(reader: RowReader, path: Path, smiles: str | None, target: Any, likely: Sequence[str]) -> Source:
+    """Return a file with a graph per row, such as a CSV file of SMILES; its key is made of name, size and both ends."""
+    table = reader.table(path, smiles)
+    first = [cells for _, cells in islice(table.rows, 1000)]
+    truth, ids = reader.column_roles(path, table.names, first, target, likely)
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        ends = file.read(_ENDS)
+        file.seek(max(0, size - _ENDS))
+        ends += file.read()
 
-    def __init__(self, reader: Reader, path: Path, smiles: str | None, target: Any, likely: Sequence[str]) -> None:
-        self.reader, self.path, self.smiles, self.name = reader, path, smiles, path.name
-        table = reader.table(path, smiles)
-        self.names = table.names
-        first = [cells for _, cells in islice(table.rows, 1000)]
-        self.truth, self.ids = reader.column_roles(path, table.names, first, target, likely)
+    def rows(at_once: int) -> Iterator[Rows]:
+        unread = reader.table(path, smiles).rows
+        while chunk := list(islice(unread, at_once)):
+            yield [text for text, _ in chunk], [cells for _, cells in chunk]
 
-    def chunks(self, at_once: int) -> Iterator[TableRows]:
-        """Yield the rows, unparsed."""
-        table = self.reader.table(self.path, self.smiles)
-        title = self.reader.title(self.path)
-        while rows := list(islice(table.rows, at_once)):
-            sources, cells = map(list, zip(*rows, strict=True))
-            yield TableRows(self.reader, title, sources, cells, table.blank)
+    def count() -> int:
+        """Count the rows, which takes a small part of the time of predicting them."""
+        return sum(1 for _ in reader.table(path, smiles).rows)
 
-    def key(self) -> str:
-        """Return a digest of the file's name, size and both ends."""
-        size = self.path.stat().st_size
-        with self.path.open("rb") as file:
-            ends = file.read(_ENDS)
-            file.seek(max(0, size - _ENDS))
-            ends += file.read()
-        return f"{self.path.name} {size} {hashlib.sha256(ends).hexdigest()}"
-
-    def count(self) -> int | None:
-        """Count the lines of text, or the records."""
-        suffixes = self.path.suffixes[-2:]
-        if suffixes[-1:] == [".parquet"]:
-            from pyarrow.parquet import ParquetFile
-
-            return int(ParquetFile(self.path).metadata.num_rows)
-        if suffixes[-1:] in ([".xlsx"], [".xlsm"]):
-            return None
-        mark, header = (b"$$$$", 0) if {".sdf", ".sd"} & set(suffixes) else (b"\n", ".smi" not in suffixes)
-        opener = gzip.open if self.path.suffix == ".gz" else open
-        with opener(self.path, "rb") as file:
-            return sum(block.count(mark) for block in iter(lambda: file.read(2**20), b"")) - header
+    header = Header(path.name, table.names, truth, ids, reader, reader.title(path), table.blank)
+    return Source(header, rows, f"{path.name} {size} {hashlib.sha256(ends).hexdigest()}", count)
 
 
-class GraphSource(Source):
-    """A dataset that is read as graphs: a known name, a TU folder, matrices."""
-
-    may_fail = False
-
-    def __init__(self, data: str, options: dict[str, Any], truth: str, at_once: int) -> None:
-        self.name, self._options = data, options
-        self._opened: Iterator[GraphSet] | None = iter(stream(self.name, at_once, **self._options))
-        first = next(self._opened, None)
-        self.names, self.truth = [], []
-        if first is None:
-            return
-        self._opened = chain([first], self._opened)
+def _dataset(data: str, clf: Any, options: dict[str, Any]) -> Source:
+    """Return a dataset that is read as graphs: a known name, a TU folder, matrices; its key is its size in bytes."""
+    classes = hasattr(clf, "predict_proba")
+    read = partial(stream, data, **with_likely(data, target_names(clf), options))
+    graphs = iter(read())
+    first = next(graphs, None)
+    unread = [chain([] if first is None else [first], graphs)]  # what was read for its columns is not read again
+    names: list[str] = []
+    truth: list[str] = []
+    if first is not None:
         if first.y is not None:
-            several = list(first.target_names) or [f"{truth} {i}" for i in range(first.y.shape[-1])]
-            self.truth = several if first.y.ndim == 2 else [truth]
-        self.names = [*(["id"] if first.ids is not None else []), *first.table, *self.truth]
+            word = "class" if classes else "value"
+            several = list(first.target_names) or [f"{word} {i}" for i in range(first.y.shape[-1])]
+            truth = several if first.y.ndim == 2 else [word]
+        names = [*(["id"] if first.ids is not None else []), *first.table, *truth]
 
-    def chunks(self, at_once: int) -> Iterator[GraphSet]:
-        """Yield the graphs; those that were read for their columns are not read again."""
-        opened, self._opened = self._opened, None
-        return iter(stream(self.name, at_once, **self._options)) if opened is None else opened
+    def rows(at_once: int) -> Iterator[Rows]:
+        for piece in unread.pop() if unread else read(at_once=at_once):
+            yield piece, _cells(piece, classes)
 
-    def key(self) -> str:
-        """Return the dataset and its size in bytes."""
-        path = Path(self.name).expanduser()
-        return f"{self.name} {size_of(path) if is_path(path) else ''}"
-
-    def count(self) -> int | None:
-        """Return the number of graphs of a folder that is read in parts."""
-        parts = stream(self.name, **self._options).parts()
+    def count() -> int | None:
+        parts = read().parts()
         return None if parts is None else sum(map(len, parts))
 
-
-class SmilesSource(Source):
-    """SMILES that were given one by one."""
-
-    def __init__(self, smiles: list[str]) -> None:
-        self.name, self.names, self.truth, self.smiles = "SMILES", ["smiles"], [], smiles
-
-    def chunks(self, at_once: int) -> Iterator[TableRows]:
-        """Yield the SMILES."""
-        for start in range(0, len(self.smiles), at_once):
-            sources = self.smiles[start : start + at_once]
-            yield TableRows(None, "SMILES", sources, [[text] for text in sources])
-
-    def key(self) -> str:
-        """Return the SMILES."""
-        return " ".join(self.smiles)
-
-    def count(self) -> int:
-        """Return their number."""
-        return len(self.smiles)
+    path = Path(data).expanduser()
+    key = f"{data} {size_of(path) if is_path(path) else ''}"
+    return Source(Header(data, names, truth, title=data, may_fail=False), rows, key, count)
 
 
-def sources_of(data: Sequence[str], clf: Any, at_once: int, **options: Any) -> list[Source]:
+def _cells(graphs: GraphSet, classes: bool) -> list[list[Any]]:
+    """Return ids, table and true values of graphs, a list for each graph."""
+
+    def plain(value: Any) -> Any:
+        """Return a true value as it was in the file: gaps are empty, and do not make whole classes numbers."""
+        if not isinstance(value, float):
+            return value
+        return None if value != value else int(value) if classes and value.is_integer() else value
+
+    columns = [] if graphs.ids is None else [graphs.ids.tolist()]
+    columns += [column.tolist() for column in graphs.table.values()]
+    if graphs.y is not None:
+        columns += [list(map(plain, column)) for column in graphs.y.reshape(len(graphs), -1).T.tolist()]
+    return [[column[i] for column in columns] for i in range(len(graphs))]
+
+
+def _smiles(smiles: list[str]) -> Source:
+    """Return SMILES that were given one by one."""
+
+    def rows(at_once: int) -> Iterator[Rows]:
+        for start in range(0, len(smiles), at_once):
+            texts = smiles[start : start + at_once]
+            yield texts, [[text] for text in texts]
+
+    return Source(Header("SMILES", ["smiles"]), rows, " ".join(smiles), lambda: len(smiles))
+
+
+def sources_of(data: Sequence[str], clf: Any, **options: Any) -> list[Source]:
     """Return the sources that DATA names, in order.
 
     Args:
         data: paths of files and folders, names of datasets, and SMILES. Of a folder of tables, each is a source.
         clf: the model; if tables have the columns it was fitted to, they hold true values.
-        at_once: number of rows per piece.
         options: ``smiles`` and ``target`` for tables, and options of other readers.
     """
-    found: list[Source] = []
-    truth = "class" if hasattr(clf, "predict_proba") else "value"
-    unknown = [item for item in data if not is_path(item) and not is_dataset(item)]
-    # beside a SMILES, other texts are SMILES with an error, unless they are named like files
-    smiles = unknown if any(map(is_smiles, unknown)) else []
-    smiles = [item for item in smiles if not item.lower().endswith(SUFFIXES)]
-    for item in data:
-        tables = _tables(item, options, getattr(clf, "kind_", "") == "molecules")
-        if tables:
-            given = {name: options.get(name) for name in ("smiles", "target")}
-            found += [TableSource(reader, file, likely=target_names(clf), **given) for reader, file in tables]
-        elif item in smiles:
-            last = found[-1] if found else None
-            if isinstance(last, SmilesSource):
-                last.smiles.append(item)
-            else:
-                found.append(SmilesSource([item]))
+    sources: list[Source] = []
+    molecules = smiles_among(data)
+    together: list[str] = []
+    for i, item in enumerate(data):
+        if item in molecules:
+            together.append(item)
+            if i + 1 == len(data) or data[i + 1] not in molecules:
+                sources.append(_smiles(together))
+                together = []
+        elif tables := _tables(item, options, getattr(clf, "kind_", "") == "molecules"):
+            given = options.get("smiles"), options.get("target"), target_names(clf)
+            sources += [_table(reader, file, *given) for reader, file in tables]
         else:
-            found.append(GraphSource(item, with_likely(item, target_names(clf), options), truth, at_once))
-    return found
+            check_name(item, clf)
+            sources.append(_dataset(item, clf, options))
+    return sources
+
+
+def smiles_among(data: Sequence[str]) -> list[str]:
+    """Return the items of DATA that are SMILES, not paths or datasets.
+
+    Where one is a SMILES, the others are SMILES with an error, unless they are named like files.
+    """
+    unknown = [item for item in data if not is_path(item) and not is_dataset(item)]
+    if not any(is_smiles(item) or re.search(r"[()\[\]=#@]", item) for item in unknown):
+        return []
+    return [item for item in unknown if not item.lower().endswith(SUFFIXES)]
 
 
 def target_names(clf: Any) -> list[str]:
@@ -230,7 +225,21 @@ def target_names(clf: Any) -> list[str]:
     return [name for _, name in sorted(clf.label_names_.get("target", {}).items())]
 
 
-def _tables(item: str, options: dict[str, Any], molecules: bool) -> list[tuple[Reader, Path]]:
+def label_of(clf: Any, text: str | None) -> Any:
+    """Return the class or the column of a model that a text names, also by another case; None for None."""
+    if text is None:
+        return None
+    values = clf.target_.classes.tolist()
+    names = clf.label_names_.get("class" if clf.target_.exclusive else "target", {})
+    called = {str(name).casefold(): value for value in values for name in (value, names.get(value, value))}
+    if text.casefold() not in called:
+        shown = [str(names.get(value, value)) for value in values]
+        more = ", ..." if len(shown) > 10 else ""
+        raise InputError(f"--label {text} is not a class of the model; use one of {', '.join(shown[:10])}{more}")
+    return called[text.casefold()]
+
+
+def _tables(item: str, options: dict[str, Any], molecules: bool) -> list[tuple[RowReader, Path]]:
     """Return the tables at a path; [] for anything else. A folder of CSV files holds matrices, unless of molecules."""
     if not is_path(item):
         return []
@@ -238,15 +247,24 @@ def _tables(item: str, options: dict[str, Any], molecules: bool) -> list[tuple[R
     if path.is_file() and reader_of(path) is None:
         return []
     if molecules and path.is_dir():
-        files = [(reader_of(file), file) for file in sorted(path.iterdir()) if file.is_file()]
-        inside = [(reader, file) for reader, file in files if reader is not None and reader.keeps_rows]
+        inside = [(reader_of(file), file) for file in sorted(path.iterdir()) if file.is_file()]
     else:
         inside = list(datasets_at(path))
-    if not all(reader.keeps_rows for reader, _ in inside):
+    tables = [(reader, file) for reader, file in inside if isinstance(reader, RowReader)]
+    if len(tables) < len(inside) and not molecules:
         return []
-    for reader, _ in inside:
+    for reader, _ in tables:
         check_options(reader, options)
-    return inside
+    return tables
+
+
+def check_name(item: str, clf: Any) -> None:
+    """Raise `InputError` if a model of molecules gets the name of one, such as aspirin, instead of looking it up."""
+    if getattr(clf, "kind_", "") == "molecules" and not is_path(item) and not is_dataset(item):
+        raise InputError(
+            f"there is no dataset and no file {item!r:.100}, and it is no SMILES; give a path, or write the structure "
+            f"as SMILES"
+        )
 
 
 def is_dataset(name: str) -> bool:
@@ -262,7 +280,7 @@ def is_dataset(name: str) -> bool:
 def pieces_of(sources: Sequence[Source], at_once: int) -> Iterator[Piece]:
     """Yield all rows of the sources in order, some thousand at a time."""
     done = 0
-    for number, source in enumerate(sources):
-        for rows in source.chunks(at_once):
-            yield Piece(range(done, done + len(rows)), number, rows)
-            done += len(rows)
+    for source in sources:
+        for rows, cells in source.rows(at_once):
+            yield Piece(source.header, range(done, done + len(cells)), rows, cells)
+            done += len(cells)

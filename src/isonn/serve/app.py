@@ -28,10 +28,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import isonn
 from isonn.errors import IsoNNError
-from isonn.report.draw import draw_explained
-from isonn.serve import answers
 from isonn.serve.bodies import Limits, RequestError, read_graphs, read_json
-from isonn.serve.whatif import suggest, whatif
+from isonn.serve.models import Models
 from isonn.serve.worker import Worker, encoded
 
 #: Writes a line per request.
@@ -52,59 +50,6 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 OPEN = ("/", "/page.js", "/page.css", "/v1/health", "/openapi.json")
 #: Characters of molecules in a line of the log.
 LOGGED = 200
-#: Coverage of intervals and sets if a request names none.
-COVERAGE = 0.9
-
-
-class Models:
-    """The models of a server by name, and the work of each path, which is done in the thread of the models."""
-
-    def __init__(self, models: Mapping[str, Any], limits: Limits) -> None:
-        self.by_name, self.limits = dict(models), limits
-
-    def list(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Describe all models."""
-        return {"models": [answers.facts(name, model) for name, model in self.by_name.items()]}
-
-    def predict(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Predict graphs."""
-        name, model = self._find(body)
-        graphs = read_graphs(body, model, self.limits.graphs, self.limits)
-        coverage = body.get("coverage", COVERAGE) if body.get("trust") else None
-        return {"model": name, "predictions": answers.predict(model, graphs, coverage)}
-
-    def explain(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Explain the predictions of graphs."""
-        name, model = self._find(body)
-        rows = []
-        graphs = read_graphs(body, model, self.limits.explained, self.limits)
-        for i in range(len(graphs)):
-            explanation = model.explain(graphs[i : i + 1], label=body.get("label"))
-            drawn = {"svg": draw_explained(explanation).svg} if body.get("svg") else {}
-            rows.append({**explanation.to_dict(without=False), **drawn})
-        return {"model": name, "explanations": rows}
-
-    def whatif(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Edit one graph and explain the result."""
-        name, model = self._find(body)
-        return {"model": name, **whatif(model, body, self.limits)}
-
-    def suggest(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return edits of one graph that move its prediction to a goal."""
-        name, model = self._find(body)
-        return {"model": name, **suggest(model, body, self.limits)}
-
-    def _find(self, body: Mapping[str, Any]) -> tuple[str, Any]:
-        """Return the name and the model that a request asks for; it may be left out if there is one."""
-        names = ", ".join(self.by_name)
-        name = body.get("model")
-        if name is None:
-            if len(self.by_name) > 1:
-                raise RequestError(404, f"this server has several models; give model as one of {names}")
-            name = next(iter(self.by_name))
-        if not isinstance(name, str) or name not in self.by_name:
-            raise RequestError(404, f"model {ascii(name)[:60]} is not on this server; use one of {names}")
-        return name, self.by_name[name]
 
 
 def create_app(
@@ -229,7 +174,7 @@ def warm_up(model: Any) -> None:
     from isonn.explain.suggest import find_editor
 
     models = Models({"model": model}, Limits())
-    body = answers.facts("model", model)["example"]
+    body = models.list({})["models"][0]["example"]
     with warnings.catch_warnings(), suppress(IsoNNError):  # a model may need more than an example, such as confounds
         warnings.simplefilter("ignore")
         models.predict(body | {"trust": True})

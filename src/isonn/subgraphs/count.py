@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from isonn.errors import IsoNNWarning
-from isonn.packing import Floats, IntArray
+from isonn.packing import Floats, IntArray, smallest_type
 from isonn.progress import Report, silent
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs
 from isonn.subgraphs.sample import sample_subgraphs
-from isonn.subgraphs.table import CountTable, Key, compact, smallest_type
+from isonn.subgraphs.table import CountTable, Key, compact, sparse_rows
 
 #: Number of nodes below which another thread costs more than it saves.
 NODES_PER_BLOCK = 2**14
@@ -89,11 +89,10 @@ def counts_of(
     """Return how often each graph that a counter has loaded contains each of its columns, and the shares sampled."""
     ends, columns, counts, skipped = counter.count(limit, stop=stop)
     more, sampled = _sampled_counts(graphs, counter, skipped, limit, seed)
-    shape = len(graphs), len(counter.columns)
-    table = csr_array((counts, columns, np.concatenate([[0], ends])), shape=shape)
+    table = sparse_rows(counts, columns, ends, len(counter.columns))
     if more:
         owner, column, weight = (np.concatenate(parts) for parts in zip(*more, strict=True))
-        table = csr_array(table + coo_array((weight, (owner, column)), shape=shape))
+        table = csr_array(table + coo_array((weight, (owner, column)), shape=table.shape))
     return table, sampled
 
 

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from isonn.errors import InputError
 from isonn.graphs.cycles import adjacency_of
-from isonn.packing import IntArray, merge_equal
+from isonn.packing import IntArray, merge_equal, smallest_type
 from isonn.progress import announce
 from isonn.subgraphs.encode import CodedGraphs
 from isonn.subgraphs.kernels import (
     COLUMNS,
     ENTRIES,
     ENTRIES_FULL,
+    ENTRY,
     LISTED,
     MAX_EDGE_CODE,
     MAX_K,
@@ -37,7 +38,6 @@ from isonn.subgraphs.kernels import (
     add_counts,
     code_node_sets,
     count_graphs,
-    insert_entries,
     insert_rows,
     name_entries,
 )
@@ -96,23 +96,21 @@ class Counter:
         full = self._tables is not None and int(self._tables.used[ENTRIES]) > MOST_ENTRIES
         if self._tables is None or full or any(map(operator.gt, largest, self._largest)):
             self._start([max(pair) for pair in zip(largest, self._largest, strict=True)], len(graphs.node_offsets))
-        if not self._number_codes(codes):  # together with those of earlier graphs
+        nodes, edges = self._number_codes(codes)
+        if max(largest[1], len(self._joint[1])) > MAX_EDGE_CODE:  # together with those of earlier graphs
             self._start(self._largest, len(graphs.node_offsets))
-            if not self._number_codes(codes):
-                raise InputError(
-                    f"the edges are of {max(largest[1], len(self._joint[1])):,} kinds, more than {MAX_EDGE_CODE:,}; "
-                    "merge rare edge labels, or leave them out with view=LabelsView(edge_labels=False)"
-                )
-        nodes, edges = (joint.numbers for joint in self._joint)
+            nodes, edges = self._number_codes(codes)
+        if max(largest[1], len(self._joint[1])) > MAX_EDGE_CODE:
+            raise InputError(
+                f"the edges are of {max(largest[1], len(self._joint[1])):,} kinds, more than {MAX_EDGE_CODE:,}; "
+                "merge rare edge labels, or leave them out with view=LabelsView(edge_labels=False)"
+            )
         self._meaning = self._new_meaning()
         offsets = graphs.node_offsets
         self._places: IntArray | None = None
         if by_code and len(nodes):
             order, self._places = _by_code(offsets, nodes, self._meaning.nodes)
-            nodes = nodes[order]
-            ends = np.sort(self._places[ends], axis=1)
-            sorted_edges = np.argsort(ends[:, 0] * len(order) + ends[:, 1])
-            ends, edges = ends[sorted_edges], edges[sorted_edges]
+            nodes, ends = nodes[order], self._places[ends]
         self._graphs = Graphs(
             # a copy, because numba compiles the loops again for arrays that are read-only, as those of a GraphSet are
             np.array(offsets, dtype=np.int64),
@@ -147,13 +145,11 @@ class Counter:
             for word, shift, codes in zip(*_layout(k, bits)[:2], rows.T.astype(np.uint64), strict=True):
                 packed[:, word] |= codes << shift
             start += len(rows)
-        insert_rows(templates, self._tables.columns, self._tables.column_slots, self._weak)
+        insert_rows(0, templates, self._tables.columns, self._tables.column_slots, self._weak)
 
-    def _number_codes(self, codes: tuple[NDArray[Any], NDArray[Any]]) -> bool:
-        """Number the combinations of codes; return whether edges are of few enough kinds."""
-        for joint, columns in zip(self._joint, codes, strict=True):
-            joint.number(columns)
-        return bool(max(codes[1].max(initial=0), len(self._joint[1])) <= MAX_EDGE_CODE)
+    def _number_codes(self, codes: tuple[NDArray[Any], NDArray[Any]]) -> list[NDArray[np.int32]]:
+        """Return the joint codes of nodes and of edges."""
+        return [joint.number(columns) for joint, columns in zip(self._joint, codes, strict=True)]
 
     def _new_meaning(self) -> Meaning:
         nodes, edges = (joint.meaning for joint in self._joint)
@@ -252,7 +248,7 @@ class Counter:
             if self._named < end:
                 columns = _longer(self._tables.columns)
                 slots = np.full(2 * len(columns), -1, dtype=np.int32)
-                insert_rows(len(self.columns), columns, slots, self._weak)
+                insert_rows(0, len(self.columns), columns, slots, self._weak)
                 self._tables = self._tables._replace(columns=columns, column_slots=slots)
         return np.asarray(self._tables.columns_of)
 
@@ -267,8 +263,10 @@ class Counter:
     def _grow(self) -> None:
         """Double the room for entries."""
         keys = _longer(self._tables.keys)
-        table = np.zeros((2 * len(keys), 3), dtype=np.uint64)
-        insert_entries(len(self._tables.keys), keys, table, self._weak)
+        slots = np.full(2 * len(keys), -1, dtype=np.int32)
+        insert_rows(1, len(self._tables.keys), keys, slots, self._weak)
+        table, used = np.zeros((len(slots), 3), dtype=np.uint64), np.flatnonzero(slots >= 0)
+        table[used, :ENTRY], table[used, ENTRY] = keys[slots[used]], slots[used]
         self._tables = self._tables._replace(keys=keys, table=table, columns_of=_longer(self._tables.columns_of))
 
 
@@ -296,34 +294,28 @@ def _longer(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class JointCodes:
-    """One code, from 0, for each combination of the codes of all views; known combinations keep theirs.
-
-    Attributes:
-        numbers: the joint code of each node or edge numbered last.
-    """
+    """One code, from 0, for each combination of the codes of all views; earlier combinations keep theirs."""
 
     def __init__(self, views: int) -> None:
-        self._known: dict[tuple[int, ...], int] = {}
+        self._numbers: dict[tuple[int, ...], int] = {}
         self._views = views
-        self.numbers: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._numbers)
 
     @property
     def meaning(self) -> NDArray[np.int32]:
         """The code of each combination in each view, ``(views, codes)``."""
-        return np.array(list(self._known), dtype=np.int32).reshape(-1, self._views).T.copy()
+        return np.array(list(self._numbers), dtype=np.int32).reshape(-1, self._views).T.copy()
 
-    def number(self, codes: NDArray[Any]) -> None:
-        """Number the columns of codes, ``(views, n)``."""
+    def number(self, codes: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the joint code of each column of codes, ``(views, n)``."""
         if not codes.shape[1]:
-            self.numbers = np.zeros(0, dtype=np.int32)
-            return
+            return np.zeros(0, dtype=np.int32)
         number, place = merge_equal(iter(codes.astype(np.int64)))
-        known = self._known
-        joint = [known.setdefault(tuple(column), len(known)) for column in codes[:, place].T.tolist()]
-        self.numbers = np.array(joint, dtype=np.int32)[number]
+        numbers = self._numbers
+        joint = [numbers.setdefault(tuple(column), len(numbers)) for column in codes[:, place].T.tolist()]
+        return np.array(joint, dtype=np.int32)[number]
 
 
 def _by_code(node_offsets: IntArray, codes: NDArray[np.int32], meaning: NDArray[np.int32]) -> tuple[IntArray, IntArray]:
@@ -332,7 +324,7 @@ def _by_code(node_offsets: IntArray, codes: NDArray[np.int32], meaning: NDArray[
     rank = np.empty(len(finest), dtype=np.int64)
     rank[np.lexsort((np.arange(len(finest)), -finest))] = np.arange(len(finest))
     owner = np.repeat(np.arange(len(node_offsets) - 1), np.diff(node_offsets))
-    order = np.argsort(owner * len(rank) + rank[codes], kind="stable")
+    order = np.lexsort((smallest_type(rank[codes]), smallest_type(owner)))  # small integers are sorted faster
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
     return order, places

@@ -84,20 +84,25 @@ class Structure:
     Attributes:
         graphs: the graphs.
         encoding: the encoding.
-        edges: (smaller, larger) node of each edge, numbered within its graph, ``(m, 2)``.
-        owner: the graph of each edge, ``(m,)``.
     """
 
     graphs: GraphSet
     encoding: Encoding
-    edges: IntArray
-    owner: IntArray
 
-    @classmethod
-    def of(cls, graphs: GraphSet, encoding: Encoding) -> Structure:
-        """Take each edge once, without self-loops."""
-        once = graphs.edges[:, 0] < graphs.edges[:, 1]
-        return cls(graphs, encoding, graphs.edges[once], graphs.graph_of_cell[once])
+    @cached_property
+    def once(self) -> IntArray:
+        """The cells that stand for each edge once, without self-loops, ``(m,)``."""
+        return np.flatnonzero(self.graphs.edges[:, 0] < self.graphs.edges[:, 1])
+
+    @cached_property
+    def edges(self) -> IntArray:
+        """The (smaller, larger) node of each edge, numbered within its graph, ``(m, 2)``."""
+        return self.graphs.edges[self.once]
+
+    @cached_property
+    def owner(self) -> IntArray:
+        """The graph of each edge, ``(m,)``."""
+        return self.graphs.graph_of_cell[self.once]
 
     @cached_property
     def ends(self) -> IntArray:
@@ -158,7 +163,7 @@ class Structure:
         column = getattr(self.graphs, "weights" if name == "edge_weights" else name)
         if column is None or not name.startswith("edge"):
             return None if column is None else np.asarray(column)
-        return np.asarray(column[self.graphs.edges[:, 0] < self.graphs.edges[:, 1]])
+        return np.asarray(column[self.once])
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +201,7 @@ class Encoding:
     def encode(self, graphs: GraphSet) -> CodedGraphs:
         """Return the graphs with the codes of every view."""
         check_undirected(graphs)
-        structure = Structure.of(graphs, self)
+        structure = Structure(graphs, self)
         offsets = np.concatenate([[0], np.bincount(structure.owner, minlength=len(graphs)).cumsum()])
         codes = tuple(Codes(*view.codes(structure), sizes) for view, sizes in zip(self.views, self.sizes, strict=True))
         return CodedGraphs(graphs.node_offsets, offsets, structure.edges, codes)

@@ -21,7 +21,7 @@ from isonn.explain.reasons import ClassReason
 from isonn.explain.suggest import Suggestion, suggest
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphs, as_graphset, as_one_graph, standardization_of
-from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import as_stream
 from isonn.heads import Head, LinearHead, get_head, join_groups
 from isonn.heads.boosting import trained_by
@@ -33,7 +33,7 @@ from isonn.subgraphs.explain import SubgraphMatches
 from isonn.subgraphs.marks import ClassMarks
 from isonn.subgraphs.model import SubgraphModel
 from isonn.subgraphs.survey import Survey, directed_error, directed_graph
-from isonn.subgraphs.terms import term_table, terms_of
+from isonn.subgraphs.terms import terms_of
 from isonn.subgraphs.training import Training, fit_model
 from isonn.subgraphs.trust import Trust, examples_of
 from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks, warn_of_unseen
@@ -151,27 +151,8 @@ class SubgraphEstimator(GraphEstimator):
             >>> clf.transform(graphs).shape == (188, len(clf.get_feature_names_out()))
             True
         """
-        chunks, features = in_chunks(self._checked(X)), self._model.features
-        tables = [features.of(self.vectorizer_.count(chunk), term_table(chunk, self.kind_)) for chunk in chunks]
+        tables = [self._model.read(chunk)[0].features for chunk in in_chunks(self._checked(X))]
         return csr_array(vstack(tables, format="csr"))
-
-    def count(self, X: Any) -> csr_array:
-        """Return how often each graph contains each template, sparse, shape (g, templates).
-
-        Args:
-            X: graphs, as in ``fit``.
-
-        Returns:
-            sparse array of integers, columns as in ``templates_``.
-
-        Example:
-            >>> graphs = isonn.load("MUTAG")
-            >>> clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(graphs)
-            >>> clf.count(graphs).shape == (188, len(clf.templates_))
-            True
-        """
-        graphs = self._checked(X)
-        return self.vectorizer_.transform(graphs)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return a unique name for each column of `transform`: what its template requires; then the terms of molecules.
@@ -374,12 +355,9 @@ class SubgraphEstimator(GraphEstimator):
         graphs = self._checked(as_one_graph(X, self.standardize_))
         warn_of_unseen(self.vectorizer_.encoding_, graphs)
         matched = self._model.matches(graphs, self.target_)
-        matched.predict = self._answers_for_edited
+        # what is asked about edited graphs needs no warnings
+        matched.predict = lambda edited: self.target_.link(self._model.outputs(as_graphset(list(edited))))
         return matched
-
-    def _answers_for_edited(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
-        """Return the answers for edited graphs, shape (g, outputs), without the warnings of `predict`."""
-        return self.target_.link(self._model.outputs(as_graphset(list(graphs))))
 
     @classmethod
     def _params_from_json(cls, stored: dict[str, Any]) -> dict[str, Any]:
@@ -402,7 +380,7 @@ class SubgraphEstimator(GraphEstimator):
 
     def _restore(self, details: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
         vectorizer = self._vectorizer()
-        vectorizer.seed_ = self.seed_
+        vectorizer.seed_ = derive_seed(self.seed_, "cut")
         vectorizer.label_names_ = {kind: self.label_names_[kind] for kind in ("node", "edge")}
         model = SubgraphModel.restore(details, tensors, vectorizer, self.target_.outputs)
         self._marks = ClassMarks.restore(details, below("marks", tensors))

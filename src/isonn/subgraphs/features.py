@@ -118,12 +118,9 @@ class SumFeatures:
         done = 0
         for counts in counted.chunks():
             rest = self.term_features(terms[done : done + counts.shape[0]])
-            table = moved(
-                counts, _transformed(counts.data, self.transform).astype(dtype), counted.place, len(self.scales), rest
-            )
-            table.data *= np.concatenate([self.scales, np.ones(rest.shape[1])]).astype(dtype)[table.indices]
+            values = _transformed(counts.data, self.transform).astype(dtype, copy=False)
+            yield moved(counts, values, counted.place, self.scales, rest)
             done += counts.shape[0]
-            yield table
 
     def with_terms(self, counted: PlacedCounts, terms: Floats, rows: NDArray[np.bool_] | None = None) -> csr_array:
         """Return counts of templates with the terms of the graphs to their right, for the trees.

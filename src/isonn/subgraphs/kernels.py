@@ -147,7 +147,7 @@ class Output(NamedTuple):
     listed: Any
 
 
-@compiled(inline="always")
+@compiled()
 def _stir(h, word):  # type: ignore[no-untyped-def]
     """Add a word to a hash."""
     h = (h ^ word) * np.uint64(0xBF58476D1CE4E5B9)
@@ -155,10 +155,10 @@ def _stir(h, word):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def insert_rows(count, rows, slots, weak):  # type: ignore[no-untyped-def]
-    """Insert all rows into an empty hash table of their numbers."""
+def insert_rows(start, stop, rows, slots, weak):  # type: ignore[no-untyped-def]
+    """Insert some rows into an empty hash table of their numbers, -1 where there is none."""
     mask = np.uint64(len(slots) - 1)
-    for n in range(count):
+    for n in range(start, stop):
         i = np.uint64(0)
         for j in range(rows.shape[1]):
             i = _stir(i, rows[n, j])
@@ -169,17 +169,6 @@ def insert_rows(count, rows, slots, weak):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def insert_entries(count, keys, table, weak):  # type: ignore[no-untyped-def]
-    """Insert all entries into an empty table."""
-    mask = np.uint64(len(table) - 1)
-    for n in range(1, count):
-        i = _stir(_stir(np.uint64(0), keys[n, 0]), keys[n, 1]) & mask & weak
-        while table[i, ENTRY] != 0:
-            i = (i + np.uint64(1)) & mask
-        table[i, 0], table[i, 1], table[i, ENTRY] = keys[n, 0], keys[n, 1], n
-
-
-@compiled(inline="always")
 def _look_up(keys, table, used, weak, parent, code, word):  # type: ignore[no-untyped-def]
     """Return the number of an entry, which may be new, or 0 if the table is full."""
     a = (np.uint64(parent) << np.uint64(32)) | np.uint64(code)
@@ -333,7 +322,7 @@ def code_node_sets(nodes, done, graphs, tables, out):  # type: ignore[no-untyped
     return len(nodes)
 
 
-@compiled(inline="always")
+@compiled()
 def _search_order(size, pairs, keys, place, least, ordered, best, order):  # type: ignore[no-untyped-def]
     """Write the order of nodes with the smallest row of codes over all permutations; ``keys[0]`` are ranks of codes."""
     # The key of a node is the rank of its code and its pairs with the nodes placed so far, 3 + 5 * EDGE_BITS bits. The
@@ -477,20 +466,20 @@ def add_counts(entries, hits, columns_of, sums, ends, columns, counts):  # type:
 
 
 @compiled()
-def move_entries(indptr, indices, data, place, terms, width, rows, ends, columns, values):  # type: ignore[no-untyped-def]
-    """Write the entries of a sparse table whose column has a place, at that place, then the terms that are not 0."""
+def move_entries(indptr, indices, data, place, scales, terms, rows, ends, columns, values):  # type: ignore[no-untyped-def]
+    """Write the entries whose column has a place, at that place and scaled, then the terms that are not 0."""
     n = 0
-    for i in range(len(ends) - 1):
-        ends[i + 1] = n
+    for i in range(len(ends)):
+        ends[i] = n
         if not rows[i]:
             continue
         for j in range(indptr[i], indptr[i + 1]):
             column = place[indices[j]]
             if column >= 0:
-                columns[n], values[n] = column, data[j]
+                columns[n], values[n] = column, data[j] * scales[column]
                 n += 1
         for t in range(terms.shape[1]):
             if terms[i, t] != 0:
-                columns[n], values[n] = width + t, terms[i, t]
+                columns[n], values[n] = len(scales) + t, terms[i, t]
                 n += 1
-        ends[i + 1] = n
+        ends[i] = n

@@ -14,11 +14,12 @@ from isonn.heads import Head, Inputs, get_head
 from isonn.heads.head import below, prefixed
 from isonn.packing import Floats
 from isonn.processes import in_threads
+from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.explain import SubgraphMatches
 from isonn.subgraphs.features import SumFeatures
 from isonn.subgraphs.terms import graph_terms, term_table, terms_of
 from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks, warn_of_unseen
-from isonn.subgraphs.vocabulary import PlacedCounts
+from isonn.subgraphs.vocabulary import PlacedCounts, Vocabulary
 from isonn.targets import Target
 
 #: A graph is unusual if more than this share of its pieces of up to four nodes is unknown (larger pieces often are, in
@@ -42,27 +43,27 @@ class SubgraphModel:
     head: Head
     kind: str
 
-    def inputs(self, counted: PlacedCounts, terms: Floats) -> Inputs:
-        """Return what the head reads, given the counts of graphs and their `term_table`."""
+    def read(self, graphs: GraphSet) -> tuple[Inputs, PlacedCounts, Floats]:
+        """Return what the head reads of graphs, and the counts and `term_table` it comes from."""
+        counted, terms = self.vectorizer.count(graphs), term_table(graphs, self.kind)
         features = self.features.of(counted, terms)
-        if self.head.additive:  # sums read features alone
-            return Inputs(features, csr_array(features.shape))
-        return Inputs(features, self.features.with_terms(counted, terms))
+        # sums read features alone
+        counts = csr_array(features.shape) if self.head.additive else self.features.with_terms(counted, terms)
+        return Inputs(features, counts), counted, terms
 
     def outputs(self, graphs: GraphSet) -> Floats:
         """Return the outputs of the head, shape (g, outputs)."""
-        return self.head.outputs(self.inputs(self.vectorizer.count(graphs), term_table(graphs, self.kind)))
+        return self.head.outputs(self.read(graphs)[0])
 
     def outputs_in_threads(self, graphs: GraphSet, n_jobs: int) -> Floats:
         """Return the outputs; warn if most graphs are unusual."""
 
-        def read(chunk: GraphSet) -> tuple[Floats, int]:
-            counted = self.vectorizer.count(chunk)
-            unseen = self.features.vocabulary.unseen(counted)
-            outputs = self.head.outputs(self.inputs(counted, term_table(chunk, self.kind)))
-            return outputs, int((unseen > STRANGE).sum())
+        def outputs_of(chunk: GraphSet) -> tuple[Floats, int]:
+            inputs, counted, _ = self.read(chunk)
+            strange = self.features.vocabulary.unseen(counted) > STRANGE
+            return self.head.outputs(inputs), int(strange.sum())
 
-        outputs, strange = zip(*in_threads(read, in_chunks(graphs, n_jobs), n_jobs), strict=True)
+        outputs, strange = zip(*in_threads(outputs_of, in_chunks(graphs, n_jobs), n_jobs), strict=True)
         warn_of_unseen(self.vectorizer.encoding_, graphs, sum(strange) if sum(strange) > len(graphs) / 2 else 0)
         return np.concatenate(outputs)
 
@@ -82,7 +83,9 @@ class SubgraphModel:
     def describe(self) -> dict[str, Any]:
         """Return what is not in `tensors`, as JSON."""
         return {
-            **self.vectorizer.describe(),
+            "encoding": self.vectorizer.encoding_.as_json(),
+            "blocks": [[block.view, block.size] for block in self.features.vocabulary.blocks],
+            "sampled": sorted(self.vectorizer.sampled_.items()),
             "transform": self.features.transform,
             "kind": self.kind,
             "head": self.head.name,
@@ -105,7 +108,9 @@ class SubgraphModel:
             vectorizer: with the parameters of the saved one.
             outputs: number of outputs.
         """
-        vectorizer.restore(stored, below("vectorizer", tensors))
+        encoding = vectorizer.encoding_ = Encoding.from_json(stored["encoding"])
+        vectorizer.vocabulary_ = Vocabulary.restore(encoding, stored["blocks"], below("vectorizer", tensors))
+        vectorizer.sampled_ = {int(graph): float(share) for graph, share in stored["sampled"]}
         features = SumFeatures.restore(vectorizer.vocabulary_, stored["transform"], below("features", tensors))
         head = get_head(stored["head"]).restore(below("head", tensors))
         linear = getattr(head, "linear", head).coefficients()

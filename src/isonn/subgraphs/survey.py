@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from typing_extensions import Self
 
 from isonn import progress
@@ -145,7 +146,7 @@ def _joined(surveys: Iterable[Survey], graphs: GraphStream, report: Report) -> S
         if chunks:
             sample = GraphSet.concat([chunks[0].sample, chunk.sample])
             chunks[0] = replace(chunks[0], sample=_smallest(sample, graph_hashes(sample)))
-            chunk = replace(chunk, values=chunks[0].values.join(chunk.values), sample=chunk.sample[:1])
+            chunk = replace(chunk, values=chunks[0].values.join(chunk.values), sample=chunk.sample[[0]])
         chunks.append(chunk)
         count += len(chunk)
         report(count, "graphs read")
@@ -231,10 +232,12 @@ class DistinctValues:
 
 def directed_graph(graphs: GraphSet) -> int | None:
     """Return the first graph with an edge that differs between the two directions, or None."""
-    edges, owner = graphs.edges, graphs.graph_of_cell
-    start, nodes = graphs.node_offsets[owner], int(graphs.node_offsets[-1])
-    turned = np.argsort((start + edges[:, 1]) * nodes + edges[:, 0])  # edges are sorted; so are these, by their ends
-    differs = (edges[turned][:, ::-1] != edges).any(axis=1)
+    owner, n = graphs.graph_of_cell, int(graphs.node_offsets[-1])
+    here, there = graphs.edges.T + graphs.node_offsets[owner]
+    first = np.concatenate([[0], np.cumsum(np.bincount(here, minlength=n))])
+    # edges are sorted, by their first node; `turned` sorts them by their second
+    turned = csr_array((np.arange(len(owner)), there, first), shape=(n, n)).tocsc().data
+    differs = (here[turned] != there) | (there[turned] != here)
     if graphs.weights is not None:
         there, back = graphs.weights, graphs.weights[turned]
         differs |= np.abs(there - back) > SYMMETRY * np.maximum(np.abs(there), np.abs(back))

@@ -194,11 +194,10 @@ def stack_rows(parts: Iterable[csr_array], g: int, room: int) -> csr_array:
     return csr_array((data[: indptr[-1]], indices[: indptr[-1]], indptr), shape=(g, first.shape[1]))
 
 
-def smallest_type(codes: NDArray[Any]) -> IntArray:
-    """Convert nonnegative integers to the smallest type that holds them."""
-    largest = int(codes.max(initial=0))
-    small = next((kind for kind in (np.uint8, np.uint16, np.uint32) if largest <= np.iinfo(kind).max), np.int64)
-    return codes.astype(small)
+def sparse_rows(data: NDArray[Any], columns: NDArray[np.int32], ends: NDArray[Any], width: int) -> csr_array:
+    """Return rows of ``width`` columns, given where each ends; scipy would copy columns beside ends of 64 bits."""
+    small = np.int32 if len(columns) <= np.iinfo(np.int32).max else np.int64
+    return csr_array((data, columns, np.concatenate([[0], ends]).astype(small)), shape=(len(ends), width))
 
 
 def compact(counts: csr_array) -> csr_array:

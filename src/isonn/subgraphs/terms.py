@@ -122,18 +122,19 @@ def size_counts(graphs: GraphSet) -> NDArray[np.float32]:
 
     Cycles are edges - nodes + 1, at least 0, which is exact for a connected graph.
     """
-    nodes, g = graphs.sizes, len(graphs)
-    edges = np.bincount(graphs.graph_of_cell[graphs.edges[:, 0] < graphs.edges[:, 1]], minlength=g)
-    place = np.repeat(np.arange(g), nodes) * DEGREE_BINS + np.minimum(_degrees(graphs), DEGREE_BINS - 1)
+    nodes, g, degree = graphs.sizes, len(graphs), _degrees(graphs)
+    owner = np.repeat(np.arange(g), nodes)
+    edges = np.bincount(owner, degree, minlength=g) / 2
+    place = owner * DEGREE_BINS + np.minimum(degree, DEGREE_BINS - 1)
     bins = np.bincount(place, minlength=g * DEGREE_BINS).reshape(g, DEGREE_BINS)
     return np.column_stack([nodes, edges, bins, np.maximum(edges - nodes + 1, 0)]).astype(np.float32)
 
 
 def _degrees(graphs: GraphSet) -> IntArray:
     """Return the degree of every node, all graphs together; loops do not count."""
-    once = graphs.edges[:, 0] < graphs.edges[:, 1]
-    ends = graphs.edges[once] + graphs.node_offsets[graphs.graph_of_cell[once], None]
-    return np.bincount(ends.ravel(), minlength=int(graphs.node_offsets[-1]))
+    here, there = graphs.edges.T
+    ends = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.edge_offsets)) + here
+    return np.bincount(ends[here != there], minlength=int(graphs.node_offsets[-1]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,9 @@ from isonn.heads import Distinct, Inputs
 from isonn.heads.head import below, prefixed
 from isonn.packing import Floats, IntArray
 from isonn.processes import in_threads
-from isonn.references import SIGNALS, Near, References, held_out_errors, learn_references
+from isonn.references import SIGNALS, Near, References, held_out_errors, learn_references, sketch
 from isonn.subgraphs.model import SubgraphModel
-from isonn.subgraphs.terms import term_table, terms_of
+from isonn.subgraphs.terms import terms_of
 from isonn.subgraphs.training import Training
 from isonn.subgraphs.vectorizer import in_chunks, unseen_pieces
 from isonn.subgraphs.vocabulary import Vocabulary
@@ -105,11 +105,10 @@ class Trust:
         """Return outputs, signals of difficulty (for numbers) and the domain of graphs, counting once."""
 
         def read(chunk: GraphSet) -> Assessed:
-            counted, terms = model.vectorizer.count(chunk), term_table(chunk, model.kind)
-            inputs = model.inputs(counted, terms)
-            near = self.references.nearest(self.references.sketch(inputs.features))
-            unknown = model.features.vocabulary.unknown_nodes(counted)
+            inputs, counted, terms = model.read(chunk)
             features = inputs.features
+            near = self.references.nearest(sketch(features, self.references.weights))
+            unknown = model.features.vocabulary.unknown_nodes(counted)
             pieces = np.split(features.indices, features.indptr[1:-1]) if self.examples is not None else []
             return Assessed(model.head.outputs(inputs), near, terms, unknown, pieces)
 

@@ -220,7 +220,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
 
     def survey(self, graphs: GraphStream) -> Survey:
         """Read the graphs once, and learn the encoding."""
-        self.seed_ = resolve_seed(self.random_state)
+        self.seed_ = derive_seed(resolve_seed(self.random_state), "cut")
         graphs.workers = self.n_jobs if graphs.workers is None else graphs.workers
         survey = Survey.of(graphs, views_of(self.view), self.verbose > 0 and graphs.whole is None)
         views = views_of(self.view, survey.kind)
@@ -245,7 +245,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
     @contextmanager
     def table(self, graphs: GraphStream, survey: Survey) -> Iterator[CountTable]:
         """Count the subgraphs of the training graphs: in memory, or in a folder for a stream."""
-        limit, seed, show = self.max_subgraphs, self.cut_seed, self.verbose > 0
+        limit, seed, show = self.max_subgraphs, self.seed_, self.verbose > 0
         with ExitStack() as open_until_the_end:
             if graphs.whole is not None and graphs.bank is None:
                 coded = self.encoding_.encode(graphs.whole)
@@ -272,36 +272,20 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         self.vocabulary_, counted = Vocabulary.learn(table, self.min_support, distinct)
         if not len(self.vocabulary_):
             raise InputError(
-                f"no subgraph occurs in {self.min_support} different graphs of {name}; use a lower min_support"
+                f"no subgraph occurs in {self.min_support} different graphs of {name} (equal graphs count once); "
+                f"use a lower min_support, or more graphs"
             )
         return counted
 
     def count(self, graphs: GraphSet, judged: int = SMALL) -> PlacedCounts:
         """Count the subgraphs of new graphs; those of up to ``judged`` nodes are compared with the training graphs."""
-        return self.vocabulary_.count(self.encoding_.encode(graphs), self.max_subgraphs, self.cut_seed, judged)
+        with self.vocabulary_.counter() as counter:
+            return counter.count(self.encoding_.encode(graphs), self.max_subgraphs, self.seed_, judged)
 
     def list_pieces(self, graphs: GraphSet) -> Listed:
         """List the subgraphs of a set of one graph."""
-        return self.vocabulary_.list_pieces(self.encoding_.encode(graphs), self.max_subgraphs, self.cut_seed)
-
-    def describe(self) -> dict[str, Any]:
-        """Return what was learned and is not in the tensors of the vocabulary, as JSON."""
-        return {
-            "encoding": self.encoding_.as_json(),
-            "blocks": [[block.view, block.size] for block in self.vocabulary_.blocks],
-            "sampled": sorted(self.sampled_.items()),
-        }
-
-    def restore(self, stored: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-        """Restore what `describe` and the tensors of the vocabulary returned; raise ValueError if it is invalid."""
-        self.encoding_ = Encoding.from_json(stored["encoding"])
-        self.vocabulary_ = Vocabulary.restore(self.encoding_, stored["blocks"], tensors)
-        self.sampled_ = {int(graph): float(share) for graph, share in stored["sampled"]}
-
-    @property
-    def cut_seed(self) -> int:
-        """The seed of samples."""
-        return derive_seed(self.seed_, "cut")
+        with self.vocabulary_.counter() as counter:
+            return counter.list_pieces(self.encoding_.encode(graphs), self.max_subgraphs, self.seed_)
 
     def _require_fit(self) -> None:
         if not hasattr(self, "vocabulary_"):
@@ -345,7 +329,7 @@ def warn_of_unseen(encoding: Encoding, graphs: GraphSet, strange: int = 0) -> No
     if strange:
         facts.append(
             f"{strange} of {len(graphs)} graphs of {graphs.name} consist mostly of subgraphs that no training graph "
-            f"has; predictions for them are guesses (see unseen_share)"
+            f"has; predictions for them are guesses"
         )
     if facts:
         warnings.warn("; ".join(facts), IsoNNWarning, stacklevel=2)

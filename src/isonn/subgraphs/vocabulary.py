@@ -19,7 +19,7 @@ from isonn.subgraphs.count import counts_of, list_subgraphs
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs, Encoding
 from isonn.subgraphs.kernels import MAX_K, SIZE_BITS, move_entries
-from isonn.subgraphs.table import CountTable, precision, stack_rows
+from isonn.subgraphs.table import CountTable, precision, sparse_rows, stack_rows
 
 #: Maximum number of columns of a vocabulary: 16 GB of weights and tables.
 MAX_COLUMNS = 50_000_000
@@ -148,7 +148,7 @@ class Vocabulary:
         return []
 
     @contextmanager
-    def _counter(self) -> Iterator[TemplateCounter]:
+    def counter(self) -> Iterator[TemplateCounter]:
         """Lend a counter to this thread."""
         try:
             counter = self.counters.pop()
@@ -156,16 +156,6 @@ class Vocabulary:
             counter = TemplateCounter(self)
         yield counter
         self.counters.append(counter)  # not after an error, which may leave it in the middle of a graph
-
-    def count(self, graphs: CodedGraphs, limit: int, seed: int, judged: int = SMALL) -> PlacedCounts:
-        """Count the subgraphs of new graphs; see `isonn.subgraphs.count.count_in_threads` for the arguments."""
-        with self._counter() as counter:
-            return counter.count(graphs, limit, seed, judged)
-
-    def list_pieces(self, graph: CodedGraphs, limit: int, seed: int) -> Listed:
-        """List the subgraphs of one graph."""
-        with self._counter() as counter:
-            return counter.list_pieces(graph, limit, seed)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the rows of all blocks."""
@@ -224,7 +214,7 @@ class Vocabulary:
             for counts in counted.chunks():
                 run = slice(done, done + counts.shape[0])
                 data, kept = counts.data.astype(precision(counted.entries)), None if rows is None else rows[run]
-                yield moved(counts, data, counted.place, len(self), terms[run], kept)
+                yield moved(counts, data, counted.place, np.ones(len(self)), terms[run], kept)
                 done = run.stop
 
         return stack_rows(read(), counted.graphs, counted.entries + terms.size)
@@ -261,7 +251,10 @@ class TemplateCounter:
         self._round = -1
 
     def count(self, graphs: CodedGraphs, limit: int, seed: int, judged: int) -> PlacedCounts:
-        """Count the subgraphs of graphs."""
+        """Count the subgraphs of graphs; see `isonn.subgraphs.count.count_in_threads` for limit and seed.
+
+        Those of up to ``judged`` nodes are compared with the training graphs.
+        """
         counter, p = self._counter, len(self._vocabulary)
         counter.load(graphs, by_code=True)
         counts, _ = counts_of(counter, graphs, limit, seed)
@@ -345,7 +338,7 @@ def moved(
     table: csr_array,
     data: NDArray[Any],
     place: NDArray[np.int32],
-    width: int,
+    scales: Floats,
     terms: NDArray[Any],
     rows: NDArray[np.bool_] | None = None,
 ) -> csr_array:
@@ -355,16 +348,17 @@ def moved(
         table: a sparse table, ``(g, d)``.
         data: the numbers for its entries.
         place: the new column of each column, or -1, ``(d,)``.
-        width: number of new columns.
+        scales: the factor of each new column.
         terms: numbers for the columns to the right of these, ``(g, terms)``.
         rows: the rows to fill, ``(g,)``; None for all.
     """
     g, room = table.shape[0], table.nnz + terms.size
     rows = np.ones(g, dtype=bool) if rows is None else rows
-    ends, columns, values = np.zeros(g + 1, dtype=np.int64), np.empty(room, dtype=np.int32), np.empty(room, data.dtype)
+    ends, columns, values = np.zeros(g, dtype=np.int64), np.empty(room, dtype=np.int32), np.empty(room, data.dtype)
     cells = table.indptr.astype(np.int64), table.indices.astype(np.int32, copy=False), data
-    move_entries(*cells, place, terms.astype(data.dtype), width, rows, ends, columns, values)
-    return csr_array((values[: ends[-1]], columns[: ends[-1]], ends), shape=(g, width + terms.shape[1]))
+    factors = scales.astype(data.dtype, copy=False), terms.astype(data.dtype, copy=False)
+    move_entries(*cells, place, *factors, rows, ends, columns, values)
+    return sparse_rows(values[: ends[-1]], columns[: ends[-1]], ends, len(scales) + terms.shape[1])
 
 
 def _check_columns(table: CountTable, support: IntArray, min_support: int) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from tu_folder import write
 
 import isonn
 from isonn.errors import DatasetError
@@ -39,12 +40,9 @@ def nowhere(monkeypatch, tmp_path):
     return asked
 
 
-def write_tu(folder: Path, name: str, n_graphs: int = 2) -> Path:
+def write_tu(folder: Path, name: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}_A.txt").write_text("1, 2\n2, 1\n")
-    (folder / f"{name}_graph_indicator.txt").write_text("1\n" + "".join(f"{i + 1}\n" for i in range(n_graphs)))
-    (folder / f"{name}_graph_labels.txt").write_text("".join(f"{i % 2}\n" for i in range(n_graphs)))
-    return folder
+    return write(folder, name)
 
 
 def publish(tmp_path: Path, name: str) -> None:

@@ -177,11 +177,13 @@ def test_wrong_labels_of_a_folder_are_named(tmp_path, adjacency, labels, message
         ("", r"subject1.csv is empty; give n rows of n numbers"),
         ("0,1\n1,0\n", r"graph 1 of 5 \(subject1.csv of .*\) has 2 nodes where subject0.csv has 4"),
         ("0,1,0,0\n" * 3 + "0,1,nan,0\n", "graph 1 of 5 has an edge of weight nan"),
+        ("a,b\x9d\n0,1\n1,0\n", r"subject1.csv is not text in UTF-8 \(.*\); save it as UTF-8"),  # no letter of cp1252
+        ("0," + "x" * 140_000 + "\n", r"subject1.csv is not a table \(field larger than .*131072"),
     ],
 )
 def test_a_wrong_matrix_of_a_folder_is_named(tmp_path, adjacency, text, message):
     folder = write_folder(tmp_path / "study", adjacency, labels_csv())
-    (folder / "subject1.csv").write_text(text)
+    (folder / "subject1.csv").write_text(text, encoding="latin-1")
     with pytest.raises(DatasetError, match=message):
         isonn.load(folder)
 

@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from graph_samples import assert_equal_sets
 
 import isonn
 from isonn.errors import DatasetError, InputError
-from isonn.graphs import GraphSet
-
-
-def assert_same(one: GraphSet, two: GraphSet) -> None:
-    for field in fields(GraphSet):
-        first, second = getattr(one, field.name), getattr(two, field.name)
-        if isinstance(second, np.ndarray):
-            assert_array_equal(first, second, strict=True)
-        elif field.name == "table":
-            assert list(first) == list(second)
-            for column in first:
-                assert_array_equal(first[column], second[column], strict=True)
-        else:
-            assert first == second
-            assert type(first) is type(second)
 
 
 @pytest.fixture
@@ -59,14 +44,14 @@ def test_a_saved_set_is_read_as_it_was(rich, tmp_path, y):
     graphs = rich if y is None else replace(rich, y=y, target_names=())
     graphs.save(tmp_path / "set.npz")
     found = isonn.load(tmp_path / "set.npz")
-    assert_same(found, graphs)
+    assert_equal_sets(found, graphs)
     assert found.digest == graphs.digest
 
 
 def test_a_bare_set_is_read_as_it_was(tmp_path):
     graphs = isonn.as_graphset([[[0]]])
     graphs.save(str(tmp_path / "set.npz"))
-    assert_same(isonn.load(tmp_path / "set.npz"), graphs)
+    assert_equal_sets(isonn.load(tmp_path / "set.npz"), graphs)
 
 
 def test_equal_sets_give_equal_files_and_a_failed_write_leaves_none(rich, tmp_path):
@@ -145,4 +130,4 @@ def test_flipped_bytes_never_give_another_set(rich, tmp_path):
             found = isonn.load(path)
         except DatasetError:
             continue
-        assert_same(found, rich)
+        assert_equal_sets(found, rich)

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graph_samples import SAMPLES
-from numpy.testing import assert_array_equal
+from graph_samples import SAMPLES, assert_equal_sets
 
 import isonn
 from isonn.errors import InputError, IsoNNError, MissingDependencyError
@@ -23,16 +22,6 @@ from isonn.graphs.io import Reader, register_reader, registry
 def sample(request, tmp_path):
     path = SAMPLES[request.param](tmp_path)
     return registry.reader_of(path), path
-
-
-def assert_equal_sets(one: GraphSet, two: GraphSet) -> None:
-    assert one.digest == two.digest
-    for what in ("name", "node_label_names", "edge_label_names", "class_names", "target_names", "kind"):
-        assert getattr(one, what) == getattr(two, what)
-    assert_array_equal(one.ids, two.ids)
-    assert one.table.keys() == two.table.keys()
-    for column in one.table:
-        assert_array_equal(one.table[column], two.table[column])
 
 
 def test_every_reader_of_the_package_has_a_sample():

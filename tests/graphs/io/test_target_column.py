@@ -73,6 +73,24 @@ def test_spellings_of_two_answers_are_written_alike():
     assert mapped.tolist() == ["Yes", "No", "No"]
 
 
+def test_short_forms_of_answers_are_the_same_classes():
+    values, reading = read_target(["positive", "POS", "+", "Positive", "neg", "-", "negative", "-"], "Ames")
+    assert values.tolist() == ["positive"] * 4 + ["negative"] * 4
+    assert "'Ames': '+', 'POS', 'Positive', 'positive' are read as one class, 'positive'" in reading.told
+    assert set(read_target(["+", "-", "-"])[0].tolist()) == {"+", "-"}
+    assert read_target(["pos", "+", "-", "weak"], values={"weak": "+"})[0].tolist() == ["positive"] * 2 + [
+        "negative",
+        "positive",
+    ]
+    with pytest.raises(DatasetError, match=r"holds 'equivocal' \(1 row\) beside '-' and 'pos'"):
+        read_target(["pos", "-", "pos", "equivocal"])
+
+
+def test_the_unit_of_a_logarithm_is_one_of_a_logarithm():
+    units = {name: unit_of(name) for name in ("log Papp (cm/s)", "-logS [mol/L]", "Logan score (points)", "lg c (M)")}
+    assert list(units.values()) == ["log cm/s", "log mol/L", "points", "lg M"]
+
+
 @pytest.mark.parametrize("cells", [["yes", "no", "maybe"], ["1", "0", "n.d."], ["a", "b", "inconclusive"]])
 def test_a_value_that_is_no_answer_is_refused(cells):
     with pytest.raises(DatasetError, match=rf"holds '{cells[2]}' \(2 rows\) beside .*; values='"):
@@ -104,7 +122,7 @@ def test_units_are_kept_from_names_and_cells():
     assert read_target(["5 nM", "3 nM"])[1].unit == "nM"
     assert read_target(["5", "3"], "IC50 (uM)")[1].unit == "uM"
     assert read_target(["5", "3"], "IC50 (uM)")[1].kind == "numbers"
-    assert [unit_of(name) for name in ("logS, mol/L", "p_np", "Activity")] == ["mol/L", "", ""]
+    assert [unit_of(name) for name in ("logS, mol/L", "p_np", "Activity")] == ["log mol/L", "", ""]
 
 
 def test_dates_are_no_target():

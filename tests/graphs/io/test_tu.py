@@ -168,17 +168,3 @@ def test_two_datasets_in_one_folder_are_refused(tmp_path):
     write(tmp_path, "OTHER")
     with pytest.raises(DatasetError, match="holds those of DS, OTHER"):
         READER.read(tmp_path)
-
-
-def test_a_hundred_thousand_graphs_are_read_whole(tmp_path):
-    g, n = 100_000, 10
-    first = np.repeat(np.arange(g) * n, n) + np.tile(np.arange(n), g) + 1
-    second = np.repeat(np.arange(g) * n, n) + np.tile((np.arange(n) + 1) % n, g) + 1
-    pairs = zip(map(str, first.tolist()), map(str, second.tolist()), strict=True)
-    (tmp_path / "BIG_A.txt").write_text("\n".join(map(", ".join, pairs)))
-    (tmp_path / "BIG_graph_indicator.txt").write_text("\n".join(map(str, (np.repeat(np.arange(g), n) + 1).tolist())))
-    (tmp_path / "BIG_graph_labels.txt").write_text("\n".join(map(str, (np.arange(g) % 2).tolist())))
-    graphs = READER.read(tmp_path)
-    assert len(graphs) == g
-    assert len(graphs.edges) == g * n
-    np.testing.assert_array_equal(graphs.y, np.arange(g) % 2)

@@ -123,13 +123,19 @@ def load(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = 
         >>> load("MUTAG")
         GraphSet(MUTAG: 188 graphs, 10-28 nodes, 2 classes)
     """
+    entry, path = locate(name_or_path, on_progress)
+    return read_path(path, **options) if entry is None else read_entry(entry, path, **options)
+
+
+def locate(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None = None) -> tuple[Entry | None, Path]:
+    """Return the entry of a name, None for a path, and where the data is; download it if necessary."""
     entry = _entry(name_or_path)
-    if entry is None or (entry not in ENTRIES and Path(name_or_path).exists()):
-        path = Path(name_or_path).expanduser()
-        if not is_path(path):
-            raise DatasetError(f"there is no dataset and no file {str(path)!r:.100}{_nearest(path.stem)}")
-        return read_path(path, **options)
-    return read_entry(entry, _fetch(entry, on_progress), **options)
+    if entry is not None and (entry in ENTRIES or not is_path(str(name_or_path))):
+        return entry, _fetch(entry, on_progress)
+    path = Path(name_or_path).expanduser()
+    if not is_path(path):
+        raise DatasetError(f"there is no dataset and no file {str(path)!r:.100}{_nearest(path.stem)}")
+    return None, path
 
 
 def find(name: str) -> Path | None:
@@ -257,16 +263,16 @@ def _check(entry: Entry, graphs: GraphSet, path: Path) -> None:
     counts: tuple[int, ...] = ()
     if graphs.y is not None and graphs.y.ndim == 1:
         counts = tuple(sorted(np.unique(graphs.y, return_counts=True)[1].tolist(), reverse=True))
-    for what, expected, found in (
+    for what, expected, actual in (
         ("graphs", entry.graphs, len(graphs)),
         ("classes", entry.classes, len(counts)),
         ("graphs per class", entry.class_counts, counts),
         ("nodes in the largest graph", entry.largest, int(graphs.sizes.max())),
     ):
-        if expected is not None and expected != found:
+        if expected is not None and expected != actual:
             raise DatasetError(
-                f"{entry.name} should have {_text(expected)} {what} and has {_text(found)} in {path}; get it again, or "
-                f"give the path to load it as it is"
+                f"{entry.name} should have {_text(expected)} {what} and has {_text(actual)} in {path}; get it again, "
+                f"or give the path to load it as it is"
             )
 
 

@@ -175,7 +175,13 @@ def merge_parallel(
     given: NDArray[np.bool_] | None,
     labels: NDArray[Any] | None,
 ) -> tuple[IntArray, NDArray[np.float64] | None, NDArray[Any] | None]:
-    """Merge parallel edges: add their weights if they have any; their labels must agree."""
+    """Merge parallel edges: add their weights if they have any; their labels must agree. Check the nodes first."""
+    outside = ((cells < 0) | (cells >= n)).any(axis=1)
+    if n and outside.any():
+        raise InputError(
+            f"{where} has an edge {tuple(cells[outside][0].tolist())} but only nodes 0 to {n - 1}; correct the edge or "
+            f"the number of nodes"
+        )
     _, first, merged = np.unique(cells[:, 0] * n + cells[:, 1], return_index=True, return_inverse=True)
     if len(first) == len(cells):
         return cells, weights, labels

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from isonn.errors import InputError
 from isonn.graphs.checks import MAX_NODES
 from isonn.graphs.foreign.links import merge_parallel
-from isonn.graphs.graph import GraphSet
-from isonn.graphs.join import graphset_from_cells
+from isonn.graphs.graph import Graph, GraphSet
 from isonn.packing import IntArray, to_numpy
 
 
@@ -55,19 +54,15 @@ def from_matrices(items: Sequence[Any]) -> GraphSet:
     return _from_nonzero(counts, edges, np.array([len(matrix) for matrix in matrices]), weights)
 
 
-def from_sparse(items: Sequence[Any]) -> GraphSet:
+def from_sparse(items: Sequence[Any]) -> list[Graph]:
     """Read square SciPy matrices; entries that occur twice are added."""
-    cells, sizes, values = [], [], []
+    graphs = []
     for i, item in enumerate(items):
         where = f"graph {i} of {len(items)}"
         _check_square(where, item.shape)
-        edges, weights = _sparse_cells(where, item)
-        edges, summed, _ = merge_parallel(where, item.shape[0], edges, weights, None, None)  # as SciPy does
-        cells.append(edges)
-        sizes.append(item.shape[0])
-        values.append(weights if summed is None else summed)
-    owner = np.repeat(np.arange(len(cells)), [len(edges) for edges in cells])
-    return graphset_from_cells(owner, np.concatenate(cells), sizes, np.concatenate(values))
+        edges, weights, _ = merge_parallel(where, item.shape[0], *_sparse_cells(where, item), None, None)
+        graphs.append(Graph.unchecked(n=item.shape[0], edges=edges, weights=weights))
+    return graphs
 
 
 def _sparse_cells(where: str, item: Any) -> tuple[IntArray, NDArray[np.float64]]:
@@ -76,20 +71,13 @@ def _sparse_cells(where: str, item: Any) -> tuple[IntArray, NDArray[np.float64]]
         if hasattr(item, "check_format"):
             item.check_format(full_check=True)
         matrix = item.tocoo()
-        row, column, values = (np.asarray(part).reshape(-1) for part in (matrix.row, matrix.col, matrix.data))
+        row, column, values = (np.asarray(entries).reshape(-1) for entries in (matrix.row, matrix.col, matrix.data))
     except (ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
         raise InputError(f"{where} is a damaged sparse matrix ({error!s:.100}); build it again") from error
     weights = _numbers(values, where).astype(np.float64)
     if not len(row) == len(column) == len(weights) or row.dtype.kind not in "iu" or column.dtype.kind not in "iu":
         raise InputError(f"{where} has {len(row)} rows, {len(column)} columns, {len(weights)} values; build it again")
-    edges = np.column_stack([row, column]).astype(np.int64)
-    outside = ((edges < 0) | (edges >= item.shape[0])).any(axis=1)
-    if outside.any():
-        raise InputError(
-            f"{where} has an entry at {tuple(edges[outside][0].tolist())} but only nodes 0 to {item.shape[0] - 1}; "
-            f"correct its indices"
-        )
-    return edges, weights
+    return np.column_stack([row, column]).astype(np.int64), weights
 
 
 def _from_nonzero(counts: IntArray, edges: IntArray, sizes: IntArray, weights: NDArray[Any]) -> GraphSet:

@@ -30,13 +30,6 @@ def from_pyg(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyG warns when it infers num_nodes from the edges
         sizes = [_number_of_nodes(data, i, total) for i, data in enumerate(graphs)]
-    for i, (n, pairs) in enumerate(zip(sizes, edges, strict=True)):
-        outside = ((pairs < 0) | (pairs >= n)).any(axis=1)
-        if n and outside.any():
-            raise InputError(
-                f"graph {i} of {total} has an edge {tuple(pairs[outside][0].tolist())} in edge_index but only nodes "
-                f"0 to {n - 1}; correct edge_index or num_nodes"
-            )
     present = attribute_names(data.keys() for data in graphs)
     of_nodes = present - _EDGE_KEYS - _GRAPH_KEYS
     texts = {key for key in of_nodes if all(isinstance(getattr(data, key, None), str) for data in graphs)}
@@ -88,7 +81,7 @@ _GRAPH_KEYS = {"edge_index", "y", "num_nodes", "idx", "batch", "ptr"}
 def _number_of_nodes(data: Any, i: int, total: int) -> int:
     try:
         nodes = int(data.num_nodes or 0)
-    except (TypeError, ValueError, RuntimeError, AttributeError, OverflowError) as error:
+    except (TypeError, ValueError, RuntimeError, AttributeError, OverflowError, IndexError) as error:
         raise InputError(f"graph {i} of {total} has no usable number of nodes; set data.num_nodes") from error
     if not 0 <= nodes <= MAX_NODES:
         raise InputError(f"graph {i} of {total} has {nodes:.4g} nodes, not 1 to {MAX_NODES}; set data.num_nodes")

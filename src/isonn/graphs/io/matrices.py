@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.npz import DAMAGE, check_room, read_arrays
 from isonn.graphs.io.registry import Reader, short
 from isonn.graphs.io.tables import open_text, read_matrix, read_table
+from isonn.graphs.io.target_column import Column
 from isonn.graphs.io.text import EXACT
 
 
@@ -151,7 +152,7 @@ def _read_folder(folder: Path) -> GraphSet:
         table = _labels(labels_file, [file.name for file in files])
         labels = table.pop("label")
     if names_file.exists():
-        with open_text(names_file) as lines:
+        with open_text(names_file, "strict") as lines:
             names = np.array(lines.read().rstrip().splitlines(), dtype=np.str_)
     ids = np.array([file.stem for file in files], dtype=np.str_)
     return replace(_assemble(folder, np.stack(matrices), labels, names=names, ids=ids), table=table)
@@ -174,19 +175,7 @@ def _labels(path: Path, files: list[str]) -> dict[str, NDArray[Any]]:
     if absent:
         raise DatasetError(f"{path} labels {absent[0]:.60}, which is not in the folder; add it or drop the line")
     columns = zip(*(row_of[file] for file in files), strict=True)
-    return {name: _column(cells) for name, cells in zip(header, columns, strict=True) if name != "file"}
-
-
-def _column(cells: Sequence[str]) -> NDArray[Any]:
-    """Convert cells to integers or floats if all of them allow it, otherwise keep strings."""
-    for kind in (int, float):
-        try:
-            numbers = np.array([kind(cell) for cell in cells])
-        except (ValueError, OverflowError):
-            continue
-        if numbers.dtype.kind in "if":
-            return numbers
-    return np.array(cells, dtype=np.str_)
+    return {name: Column.of(cells).values(cells) for name, cells in zip(header, columns, strict=True) if name != "file"}
 
 
 def _assemble(
@@ -206,20 +195,21 @@ def _assemble(
             raise DatasetError(f"labels of {path} reach {np.abs(labels).max()}, beyond 2**53; use smaller numbers")
         labels = labels.astype(np.int64)  # MATLAB stores classes as 1.0; small files store int8
     graphs = as_graphset(adjacency, labels, name=path.stem)
+    columns: dict[str, Any] = {}
     if folds is not None:
         if folds.shape != (len(graphs),) or folds.dtype.kind not in "iu":
             raise DatasetError(
                 f"fold of {path} has shape {folds.shape} and type {folds.dtype}; "
                 f"give one integer per graph ({len(graphs)})"
             )
-        graphs = replace(graphs, folds=folds.astype(np.int64))
+        columns["folds"] = folds.astype(np.int64)
     if ids is not None:
         if ids.shape != (len(graphs),) or ids.dtype.kind not in "Uiu":
             raise DatasetError(f"{path} has ids of shape {ids.shape} and type {ids.dtype}; give a string per graph")
-        graphs = replace(graphs, ids=ids.astype(np.str_))
+        columns["ids"] = ids.astype(np.str_)
     if names is not None:
         n = adjacency.shape[1]
         if names.shape != (n,) or names.dtype.kind != "U":
             raise DatasetError(f"{path} has {names.size} node names for {n} nodes; give one name per node")
-        graphs = replace(graphs, node_names=np.tile(names, len(graphs)))
-    return graphs
+        columns["node_names"] = np.tile(names, len(graphs))
+    return replace(graphs, **columns) if columns else graphs  # every copy is checked again

@@ -111,8 +111,6 @@ class Reader(ABC):
 
     #: Size of a TU folder with the same graphs, in sizes of this file; large data is read in pieces.
     growth: ClassVar[int] = 1
-    #: Whether a file can have unusable rows, which `rows` reports.
-    keeps_rows: ClassVar[bool] = False
     #: The name of the format, in one or two words.
     name: ClassVar[str]
     #: A description for the error about unrecognised paths, such as "a TU folder".
@@ -155,28 +153,38 @@ class Reader(ABC):
         """
         return None
 
-    def rows(
-        self, path: Path, at_once: int, *args: Any, **options: Any
-    ) -> Iterator[tuple[GraphSet | None, list[Problem]]]:
-        """Yield all rows in pieces, for prediction: the graphs (None if a piece has none), and the unusable rows.
+    def title(self, path: Path) -> str:
+        """Return the name of the set at the path."""
+        return path.resolve().name if path.is_dir() else path.stem
 
-        If ``keeps_rows``, ``table["row"]`` is the row of each graph, and graphs without a target are kept.
-        One more option, ``likely``, lists the columns that the model was fitted to: the targets, if the file has them.
+
+class RowReader(Reader):
+    """Base class of tables with a graph per row, some of which may be unusable; predictions keep the order of rows."""
+
+    @abstractmethod
+    def rows(self, path: Path, likely: Sequence[str], **options: Any) -> tuple[GraphSet | None, list[Problem]]:
+        """Return all graphs, with or without a target, and the unusable rows.
+
+        Args:
+            path: the file.
+            likely: the columns that the model was fitted to: the targets, if the file has them.
+            options: as in `read`.
+
+        Returns:
+            the graphs, with their rows as ``table["row"]``, or None; and why other rows are not graphs.
         """
-        options.pop("likely", None)
-        for piece in self.stream(path, at_once, **options):
-            yield piece, []
 
+    @abstractmethod
     def table(self, path: Path, smiles: str | None = None) -> RowTable:
-        """Open the file to parse its rows elsewhere, by `parse_rows`; only called if ``keeps_rows``."""
-        raise TypeError(f"{type(self).__name__} does not implement table")
+        """Open the file to parse its rows elsewhere, by `parse_rows`."""
 
+    @abstractmethod
     def parse_rows(
         self, sources: Sequence[str], name: str, standardize: str | None
     ) -> tuple[GraphSet | None, list[Problem]]:
         """Return the graphs of some rows of `table` (None if there are none), and the unusable rows."""
-        raise TypeError(f"{type(self).__name__} does not implement parse_rows")
 
+    @abstractmethod
     def column_roles(
         self, path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], target: Any, likely: Sequence[str]
     ) -> tuple[list[str], str | None]:
@@ -187,11 +195,6 @@ class Reader(ABC):
             target: the columns that the user named, or None.
             likely: the columns that the model was fitted to; [] if they had no names.
         """
-        return [], None
-
-    def title(self, path: Path) -> str:
-        """Return the name of the set at the path."""
-        return path.resolve().name if path.is_dir() else path.stem
 
 
 #: The readers of the package, imported when needed; the first that recognises a path reads it. Each is the ``READER``
@@ -267,12 +270,8 @@ def reader_of(path: Path) -> Reader | None:
 
 def read_path(path: Path, **options: Any) -> GraphSet:
     """Read the graphs at an existing path."""
-    if _holds_many(path):
-        return GraphSet.concat(list(path_pieces(path, None, **options)), name_of(path))
-    reader = _required_reader(path)
-    check_options(reader, options)
-    with _named(path):
-        return reader.read(path, **options)
+    sets = list(path_pieces(path, None, **options))
+    return GraphSet.concat(sets, name_of(path)) if _holds_many(path) else sets[0]
 
 
 def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[GraphSet]:
@@ -280,20 +279,19 @@ def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[Gra
     first = None
     for reader, file in datasets_at(path):
         check_options(reader, options)
-        with _named(file):
-            if at_once is None:
-                pieces = iter([reader.read(file, **options)])
-            else:
-                pieces = reader.stream(file, at_once, **options)
-        while True:
-            with _named(file):
-                piece = next(pieces, None)
-            if piece is None:
-                break
+        for piece in _pieces(reader, file, at_once, options):
             first = first or piece
             if reason := difference(first, piece):
                 raise DatasetError(f"{file} {reason}; give all files of {path} the same fields")
             yield piece
+
+
+def _pieces(reader: Reader, file: Path, at_once: int | None, options: dict[str, Any]) -> Iterator[GraphSet]:
+    with _named(file):
+        if at_once is None:
+            yield reader.read(file, **options)
+        else:
+            yield from reader.stream(file, at_once, **options)
 
 
 def path_parts(path: Path, at_once: int, **options: Any) -> Sequence[Part] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import re
@@ -21,7 +22,6 @@ from numpy.typing import NDArray
 
 from isonn.errors import DatasetError, MissingDependencyError, naming_the_extra
 from isonn.files import atomic_file
-from isonn.graphs.io.text import encoding_of
 
 #: Suffixes of tables of text; each may be followed by ``.gz``.
 TEXT = (".csv", ".tsv", ".tab", ".txt")
@@ -33,8 +33,6 @@ _DELIMITERS = ",;\t|^~:"
 _HEAD = 2**20
 #: Number of rows of a Parquet file read at a time.
 _BATCH = 4096
-#: Maximum length of a cell: some hundred thousand atoms.
-_LONGEST = 2**24
 
 
 def table_rows(path: Path) -> Iterator[list[str]]:
@@ -54,30 +52,44 @@ def table_rows(path: Path) -> Iterator[list[str]]:
     return _parquet_rows(path) if name.endswith(".parquet") else _text_rows(path)
 
 
-def is_table(path: Path) -> bool:
-    """Return whether a ``.txt`` file begins like a table or a list of SMILES, not with a number; never raise."""
+def begins_with_number(path: Path) -> bool:
+    """Return whether the first line of a text file is a whole number, as in the format of DGCNN; never raise."""
     try:
         with open_text(path) as file:
-            first = file.readline(10_000).strip()
+            return re.fullmatch(r"\s*\d+\s*", file.readline(10_000)) is not None
     except (OSError, DatasetError, UnicodeError):
         return False
-    if not re.search("[A-Za-z]", first) or "\0" in first:
-        return False
-    several = any(delimiter in first for delimiter in ",;\t|") or "smiles" in first.casefold()
-    return several or re.fullmatch(r"[BCNOFPSIclnosrH\d@+\-\[\]()=#/\\.%]+", first.split()[0]) is not None
 
 
 @contextmanager
-def open_text(path: Path) -> Iterator[TextIO]:
-    """Open a text file, plain or compressed, in its detected encoding; raise `DatasetError` if it is damaged."""
+def open_text(path: Path, errors: str = "replace") -> Iterator[TextIO]:
+    """Open a text file, plain or compressed, in its detected encoding; raise `DatasetError` if it is damaged.
+
+    Args:
+        errors: "strict" raises `DatasetError` for bytes that are not text; "replace" reads them as "\ufffd", so that
+            one of them does not spoil a million molecules.
+    """
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opener(path, "rb") as file:
             head = file.read(_HEAD)
-        with opener(path, "rt", encoding=encoding_of(head), errors="replace", newline="") as text:
+        with opener(path, "rt", encoding=_encoding_of(head), errors=errors, newline="") as text:
             yield text
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DatasetError(f"{path} is cut off or damaged ({error}); get it again") from error
+    except UnicodeError as error:
+        raise DatasetError(f"{path} is not text in UTF-8 ({error}); save it as UTF-8") from error
+
+
+def _encoding_of(head: bytes) -> str:
+    """Guess the encoding from the start of a text: UTF-16 if marked, UTF-8 if valid, else that of spreadsheets."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        codecs.getincrementaldecoder("utf-8-sig")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8-sig"
 
 
 @contextmanager
@@ -107,16 +119,15 @@ def write_text(path: Path) -> Iterator[TextIO]:
 
 
 def _text_rows(path: Path) -> Iterator[list[str]]:
-    with _csv_rows(path, _DELIMITERS) as (rows, _):
+    with _csv_rows(path, _DELIMITERS, "replace") as (rows, _):
         yield from (row for row in rows if row)
 
 
 @contextmanager
-def _csv_rows(path: Path, delimiters: str) -> Iterator[tuple[Iterator[list[str]], str]]:
+def _csv_rows(path: Path, delimiters: str, errors: str) -> Iterator[tuple[Iterator[list[str]], str]]:
     """Open a table of text; return its rows and the delimiter."""
-    before = csv.field_size_limit(_LONGEST)
     try:
-        with open_text(path) as file:
+        with open_text(path, errors) as file:
             first = file.readline()
             if first.lower().startswith("sep="):  # written by spreadsheets to give the delimiter
                 first = file.readline()
@@ -125,15 +136,13 @@ def _csv_rows(path: Path, delimiters: str) -> Iterator[tuple[Iterator[list[str]]
                 spaces = path.name.lower().removesuffix(".gz").endswith(".txt") and " " in first.strip()
                 delimiter = " " if spaces else ","
             yield csv.reader(chain([first], file), delimiter=delimiter, skipinitialspace=delimiter == " "), delimiter
-    except csv.Error as error:
+    except csv.Error as error:  # such as a cell of more than 131,072 characters, after an open quote
         raise DatasetError(f"{path} is not a table ({error}); save it as CSV again") from error
-    finally:
-        csv.field_size_limit(before)
 
 
 def read_table(path: Path) -> list[list[str]]:
     """Read the cells of a table separated by commas, semicolons or tabs; skip blank lines."""
-    with _csv_rows(path, ",;\t") as (lines, delimiter):
+    with _csv_rows(path, ",;\t", "strict") as (lines, delimiter):
         rows = [row for line in lines if any(row := [cell.strip() for cell in line])]
     if any("\0" in cell for row in rows for cell in row):
         raise DatasetError(f"{path} is not text but binary; check that this is the right file")
@@ -157,7 +166,7 @@ def read_matrix(path: Path, square: bool = True) -> tuple[NDArray[np.float64], N
         pass  # not only numbers; read it cell by cell
     rows = read_table(path)
     width = max(map(len, rows), default=0)
-    columns, index = _edges_of(rows, width)
+    columns, index = _names_of(rows, width)
     if columns and index and columns != index and not (_counted(columns) or _counted(index)):
         at = next(i for i, names in enumerate(zip(columns, index, strict=True)) if len(set(names)) > 1)
         raise DatasetError(
@@ -186,7 +195,7 @@ def read_matrix(path: Path, square: bool = True) -> tuple[NDArray[np.float64], N
     return matrix, None if not names or _counted(names) else np.array(names, dtype=np.str_)
 
 
-def _edges_of(rows: list[list[str]], width: int) -> tuple[list[str], list[str]]:
+def _names_of(rows: list[list[str]], width: int) -> tuple[list[str], list[str]]:
     """Return the column and row names of a square matrix, [] if it has none."""
     height = len(rows)
     if height == width > 1 and all(len(row) == width for row in rows[1:]):

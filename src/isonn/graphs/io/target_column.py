@@ -36,6 +36,8 @@ _PAIRS = [
     *(("pos", "neg"), ("+", "-"), ("1", "0"), ("toxic", "nontoxic"), ("toxic", "non-toxic"), ("pass", "fail")),
     *(("mutagenic", "nonmutagenic"), ("mutagenic", "non-mutagenic")),
 ]
+#: Short forms of answers, for columns that mix them with the long ones.
+_ANSWERS = {"pos": "positive", "+": "positive", "neg": "negative", "-": "negative", "y": "yes", "n": "no"}
 _UNITS = (
     r"[pnuµμm]?M|[pnuµμm]?mol/[lL]|[pnuµμmk]?g/(?:[mdk]?[lL]|k?g)|[pnuµμm]?g|%|°C|K|k?cal/mol|k?J/mol|k?Da|pp[mbt]"
     r"|[nuµμm]?s|min|h|hr|days?|[nuµμm]?m|cm|mm|Å|[nuµμm]?[lL]"
@@ -49,6 +51,7 @@ _MEASURED = re.compile(
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}"
 )
+_LOGARITHM = re.compile(r"-?\s*([Ll]og|LOG|lg|ln)(?:10)?(?![a-z])")
 _UNIT_IN_NAME = re.compile(r"[(\[]\s*([^()\[\]]{1,20}?)\s*[)\]]\s*$|,\s*(\S{1,12})$")
 
 
@@ -123,10 +126,13 @@ def unit_of(name: str) -> str:
 
     Example:
         >>> unit_of("IC50 (uM)"), unit_of("logS [mol/L]"), unit_of("toxic")
-        ('uM', 'mol/L', '')
+        ('uM', 'log mol/L', '')
     """
     match = _UNIT_IN_NAME.search(name.strip())
-    return "" if match is None else str(match[1] or match[2])
+    if match is None:
+        return ""
+    logarithm = _LOGARITHM.match(name.strip())  # an error of 0.3 is not one of 0.3 mol/L
+    return f"{logarithm[1].lower() if logarithm else ''} {match[1] or match[2]}".strip()
 
 
 def without_unit(name: str) -> str:
@@ -159,6 +165,20 @@ class Column:
     other_texts: int = 0
     dates: int = 0
     distinct: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, cells: Iterable[str]) -> Column:
+        """Collect the facts about some cells.
+
+        Example:
+            >>> cells = ["20", "30", "n/a"]
+            >>> Column.of(cells).values(cells).tolist()
+            [20.0, 30.0, nan]
+        """
+        column = cls()
+        for text in cells:
+            column.add(text)
+        return column
 
     def add(self, text: str) -> None:
         """Add one more cell."""
@@ -198,8 +218,9 @@ class Column:
 
     @property
     def may_be_target(self) -> bool:
-        """Whether most cells are numbers, or there are few distinct texts that repeat."""
-        classes = len(self.distinct) <= MOST_CLASSES and self.present >= 2 * len(self.distinct)
+        """Whether most cells are numbers, or there are few distinct texts that repeat, in any spelling."""
+        spelled_alike = {text.strip().casefold() for text in self.distinct}
+        classes = len(self.distinct) <= MOST_CLASSES and self.present >= 2 * len(spelled_alike)
         return self.present > 0 and 2 * self.dates <= self.present and (2 * self.measurements > self.present or classes)
 
     def values(self, cells: Iterable[str]) -> NDArray[Any]:
@@ -255,10 +276,10 @@ class TargetReading:
 
     def values(self, cells: Iterable[str]) -> NDArray[Any]:
         """Return the values of cells: integers, floats with NaN for missing ones, or text with "" for missing ones."""
-        found = [self.value(text) for text in cells]
+        read = [self.value(text) for text in cells]
         if self.kind == "classes" and not self.whole:
-            return np.array(["" if value is None else value for value in found], dtype=np.str_)
-        numbers = np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+            return np.array(["" if value is None else value for value in read], dtype=np.str_)
+        numbers = np.array([np.nan if value is None else value for value in read], dtype=np.float64)
         return numbers.astype(np.int64) if self.whole and not np.isnan(numbers).any() else numbers
 
     def indicators(self) -> TargetReading:
@@ -278,37 +299,25 @@ class TargetReading:
         return replace(self, spellings=codes, whole=True)
 
 
-def read_target(
-    cells: Sequence[str],
-    name: str = "target",
-    *,
-    numbers: bool | None = None,
-    censored: str = "drop",
-    values: Mapping[str, str | None] | None = None,
-) -> tuple[NDArray[Any], TargetReading]:
+def read_target(cells: Sequence[str], name: str = "target", **options: Any) -> tuple[NDArray[Any], TargetReading]:
     """Read the cells of a column as a target.
 
     Args:
         cells: the cells, as text.
         name: the column, for sentences.
-        numbers: whether to read numbers (True) or classes (False); None decides by the cells.
-        censored: "drop" reads values such as ">100" as missing, "bound" as the bound, 100.
-        values: other values for some texts, such as ``{"inconclusive": "no"}``; None means missing.
+        options: ``numbers``, ``censored`` and ``values`` of `read_as_target`.
 
     Returns:
         The values, and how they were read; `TargetReading.told` lists what the user should know.
 
     Example:
-        >>> found, reading = read_target(["0.5", ">100", "~3"], "IC50 (uM)")
-        >>> found.tolist(), reading.kind, reading.unit
+        >>> values, reading = read_target(["0.5", ">100", "~3"], "IC50 (uM)")
+        >>> values.tolist(), reading.kind, reading.unit
         ([0.5, nan, 3.0], 'numbers', 'uM')
         >>> print(reading.told[0])
         'IC50 (uM)': 1 of 3 values is censored (1 with >) and left out; censored='bound' uses it at its bound
     """
-    column = Column()
-    for text in cells:
-        column.add(text)
-    reading = read_as_target(column, name, numbers=numbers, censored=censored, values=values)
+    reading = read_as_target(Column.of(cells), name, **options)
     return reading.values(cells), reading
 
 
@@ -320,7 +329,14 @@ def read_as_target(
     censored: str = "drop",
     values: Mapping[str, str | None] | None = None,
 ) -> TargetReading:
-    """Decide how a column is read as a target; the arguments are those of `read_target`.
+    """Decide how a column is read as a target.
+
+    Args:
+        column: the facts about its cells.
+        name: its name, for sentences.
+        numbers: whether to read numbers (True) or classes (False); None decides by the cells.
+        censored: "drop" reads values such as ">100" as missing, "bound" as the bound, 100.
+        values: other values for some texts, such as ``{"inconclusive": "no"}``; None means missing.
 
     Raises:
         DatasetError: if the column mixes numbers, texts or units in a way that only the user can resolve.
@@ -355,7 +371,7 @@ def _as_numbers(
     column: Column, name: str, numbers: bool | None, censored: str, given: Mapping[str, str | None]
 ) -> TargetReading:
     many = len(column.distinct) > MOST_CLASSES
-    named = re.fullmatch(_UNITS, unit_of(name)) is not None  # classes have no unit
+    named = re.fullmatch(rf"((log|lg|ln) )?({_UNITS})", unit_of(name)) is not None  # classes have no unit
     as_classes = column.whole and not column.signs and not many and not named if numbers is None else not numbers
     if as_classes and not (column.whole and not column.signs):
         raise DatasetError(f"column {name!r} holds measurements, not classes; leave numbers=False out")
@@ -386,7 +402,13 @@ def _as_numbers(
 
 
 def _as_classes(column: Column, name: str, texts: Counter[str], given: Mapping[str, str | None]) -> TargetReading:
-    """Merge spellings that differ in case, and refuse texts that are no answer."""
+    """Merge spellings of a class ("Yes" and "YES", "positive" and "+"), and refuse texts that are no answer."""
+    words = {text.casefold() for text in texts}
+
+    def answer(text: str) -> str:
+        word = text.casefold()
+        return _ANSWERS.get(word, word) if len(words) > 2 else word
+
     written = {text.strip() for text in column.distinct if not is_missing(text)} | set(texts)
     spellings: dict[str, str | None] = {}
     folded: dict[str, list[str]] = {}
@@ -394,7 +416,7 @@ def _as_classes(column: Column, name: str, texts: Counter[str], given: Mapping[s
         if text.casefold() in given:
             spellings[text] = given[text.casefold()]
         else:
-            folded.setdefault(text.casefold(), []).append(text)
+            folded.setdefault(answer(text), []).append(text)
     pair = next((pair for pair in _PAIRS if set(pair) <= set(folded)), None)
     odd = {key for key in folded if (pair and key not in pair) or (key in _UNDECIDED and len(folded) > 2)}
     answers = [forms[0] for key, forms in sorted(folded.items()) if key not in odd]
@@ -404,14 +426,16 @@ def _as_classes(column: Column, name: str, texts: Counter[str], given: Mapping[s
         raise DatasetError(f"column {name!r} holds {_counted(counts)} beside {beside}; {_remedy(counts, answers[0])}")
     told = []
     classes = {key: forms[0] for key, forms in folded.items()}
-    if any(len(forms) > 1 for forms in folded.values()) and len({key == text for key, text in classes.items()}) > 1:
+    joined = any(len({text.casefold() for text in forms}) > 1 for forms in folded.values())
+    unlike = len({key == text for key, text in classes.items()}) > 1
+    if joined or (unlike and any(len(forms) > 1 for forms in folded.values())):
         classes = {key: key for key in folded}  # "Yes" and "no" would sort the wrong way round
     for key, forms in folded.items():
         spellings |= dict.fromkeys(forms, classes[key])
         if len(forms) > 1:
             told.append(f"{name!r}: {', '.join(map(repr, sorted(forms)))} are read as one class, {classes[key]!r}")
     spellings |= {key: to for key, to in given.items() if key not in spellings}
-    spellings = {text: None if to is None else classes.get(to.casefold(), to) for text, to in spellings.items()}
+    spellings = {text: None if to is None else classes.get(answer(to), to) for text, to in spellings.items()}
     if len(folded) > MOST_CLASSES or column.other_texts:
         told.append(f"{name!r} has more than {MOST_CLASSES} different texts, each of which is a class")
     return TargetReading(name, "classes", tuple(told), unit_of(name), spellings)

@@ -1,4 +1,4 @@
-"""Encodings of text files, and numbers in large ones, with errors that name the file and line."""
+"""Numbers in large text files, with errors that name the file and line."""
 
 from __future__ import annotations
 
@@ -18,19 +18,6 @@ from isonn.errors import DatasetError
 
 #: The largest integer that a float represents exactly; larger labels could collide.
 EXACT = 2**53
-
-
-def encoding_of(head: bytes) -> str:
-    """Guess the encoding from the start of a text: UTF-16 if marked, UTF-8 if valid, else that of spreadsheets."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    try:
-        codecs.getincrementaldecoder("utf-8-sig")().decode(head)
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8-sig"
-
-
 #: Bytes of a file that are read at a time.
 BLOCK_BYTES = 2**22
 #: Smaller blocks are parsed by NumPy unless numba is loaded already: importing it takes longer.

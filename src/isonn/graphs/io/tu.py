@@ -1,18 +1,15 @@
 """Reader of TU folders, the format of the TUDataset benchmarks, whole or a few graphs at a time.
 
-A part of a folder is a range of bytes of each file. Bisection finds where parts start, because lines are sorted by
-graph, and several processes can read parts at once. A folder that is not sorted by graph is read whole.
+A part of a folder is a range of bytes of each file, so that several processes can read parts at once. A folder whose
+lines are not sorted by graph is read whole.
 """
 
 from __future__ import annotations
 
-import bisect
-import codecs
-import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +190,7 @@ class _Folder:
             where = f"line {int(bad.argmax()) + 1} of {self.file('node_attributes')}"
             raise DatasetError(f"{where} is not finite; replace NaN and infinity")
         codes = {
-            what: known.codes(tables[what], self.file(what)) for what, known in self.labels.items() if what in tables
+            what: labels.codes(tables[what], self.file(what)) for what, labels in self.labels.items() if what in tables
         }
         return graphset_from_cells(
             owner[pairs[:, 0]],
@@ -209,39 +206,44 @@ class _Folder:
         )
 
     def parts(self, at_once: int) -> list[TUPart] | None:
+        """Return parts of ``at_once`` graphs unread; None if the lines are not sorted by graph or cannot be counted."""
         firsts = range(0, len(self.y), at_once)
         try:
-            # the first part starts with the file, so that the parts hold all lines even if these are not sorted
-            starts = {"graph_indicator": [0, *_first_above(self.file("graph_indicator"), firsts[1:])]}
-            nodes = _lines_before(self.file("graph_indicator"), starts["graph_indicator"])
-            starts["A"] = [0, *_first_above(self.file("A"), nodes[1:])]
-            bounds = {"graph_indicator": list(firsts), "A": nodes} if len(firsts) > 1 else {}
-            if not all(self._in_order(what, starts[what], numbers) for what, numbers in bounds.items()):
+            nodes = self._lines_above("graph_indicator", list(firsts))
+            cells = nodes and self._lines_above("A", nodes[:-1])
+            if not nodes or not cells:
                 return None
-            for what in ("node_labels", "edge_labels", "node_attributes"):
-                if self.needs(what):
-                    lines = _lines_before(self.file("A"), starts["A"]) if what == "edge_labels" else nodes
-                    starts[what] = _starts_of_lines(self.file(what), lines)
-            ends = {what: [*places[1:], self.file(what).stat().st_size] for what, places in starts.items()}
+            lines = {what: cells if what in ("A", "edge_labels") else nodes for what in FILES if self.needs(what)}
+            starts = {what: _starts_of_lines(self.file(what), numbers[:-1]) for what, numbers in lines.items()}
         except (ValueError, OSError, DatasetError):
-            return None  # blank lines, text or a missing file: reading the whole folder has the error message
+            return None  # text or a missing file: reading the whole folder has the error message
+        spans = {what: list(pairwise([*starts[what], self.file(what).stat().st_size])) for what in starts}
+        counts = {what: np.diff(numbers).tolist() for what, numbers in lines.items()}
         return [
             TUPart(
                 replace(self, y=self.y[first : first + at_once]),
                 first,
-                (nodes[i], nodes[i + 1] if i + 1 < len(nodes) else None),
-                {what: (starts[what][i], ends[what][i]) for what in starts},
+                nodes[i],
+                {what: counts[what][i] for what in counts},
+                {what: spans[what][i] for what in spans},
             )
             for i, first in enumerate(firsts)
         ]
 
-    def _in_order(self, what: str, starts: list[int], bounds: list[int]) -> bool:
-        """Return whether the numbers of each part are above its bound and at most the next."""
-        for i, span in enumerate(pairwise([*starts, self.file(what).stat().st_size])):
-            rows = self.numbers(what, span)[:, 0]
-            if len(rows) and (rows.min() <= bounds[i] or (i + 1 < len(bounds) and rows.max() > bounds[i + 1])):
-                return False
-        return True
+    def _lines_above(self, what: str, bounds: list[int]) -> list[int] | None:
+        """Return the line of the first number above each bound, 0 for the first, and the number of lines.
+
+        Blank lines are not counted. None if the numbers are not in the order of the bounds.
+        """
+        lines, count, part = [0], 0, 0
+        for rows in number_blocks(self.file(what), FILES[what]):
+            parts = np.searchsorted(bounds, rows[:, 0]) - 1  # the part of each line
+            if parts[0] < part or (np.diff(parts) < 0).any():
+                return None
+            part = int(parts[-1])
+            above = count + np.searchsorted(parts, np.arange(len(lines), part + 1))
+            lines, count = [*lines, *above.tolist()], count + len(rows)
+        return lines + [count] * (len(bounds) + 1 - len(lines))
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,13 +255,15 @@ class TUPart:
     Attributes:
         folder: the folder, with the ``y`` of these graphs only.
         first: number of graphs before them.
-        nodes: number of lines of the graph indicator before them and up to their end, if others follow.
+        first_node: number of nodes before them.
+        lines: number of lines of each file.
         spans: first and last byte of each file.
     """
 
     folder: _Folder
     first: int
-    nodes: tuple[int, int | None]
+    first_node: int
+    lines: dict[str, int]
     spans: dict[str, tuple[int, int]]
 
     def __len__(self) -> int:
@@ -268,11 +272,11 @@ class TUPart:
     def __call__(self) -> GraphSet:
         """Read the graphs."""
         tables = {what: self.folder.numbers(what, span) for what, span in self.spans.items()}
-        start, stop = self.nodes
-        if stop is not None and len(tables["graph_indicator"]) != stop - start:
-            raise DatasetError(f"{self.folder.file('graph_indicator')} has blank lines; read it in one piece")
+        for what, count in self.lines.items():
+            if len(tables[what]) != count:
+                raise DatasetError(f"{self.folder.file(what)} has blank lines; read it in one piece")
         tables["graph_indicator"] -= self.first
-        tables["A"] -= start
+        tables["A"] -= self.first_node
         if not self.folder.check(tables):
             raise DatasetError(f"{self.folder.path} is not sorted by graph; read it in one piece")
         return self.folder.graphs(tables)
@@ -393,33 +397,6 @@ def _sorted(tables: Tables) -> Tables:
     number[nodes] = np.arange(1, len(nodes) + 1)
     ordered = {what: rows[edges if what == "edge_labels" else nodes] for what, rows in tables.items() if what != "A"}
     return {**ordered, "A": number[cells[edges] - 1]}
-
-
-def _first_above(path: Path, values: Sequence[int]) -> list[int]:
-    """Return the start of the first line whose first number is above each value; first numbers are sorted."""
-    with path.open("rb") as file:
-
-        def go_to_line(place: int) -> int:
-            """Go to the first line that starts at a place or after it."""
-            file.seek(max(place - 1, 0))
-            if place:
-                file.readline()
-            return file.tell()
-
-        def number_at(place: int) -> int:
-            go_to_line(place)
-            line = file.readline()
-            return int(line.split(b",")[0].removeprefix(codecs.BOM_UTF8)) if line else 2**64
-
-        places = range(file.seek(0, os.SEEK_END))
-        return [go_to_line(bisect.bisect_right(places, value, key=number_at)) for value in values]
-
-
-def _lines_before(path: Path, places: list[int]) -> list[int]:
-    """Count the lines before each of some places, which are sorted and begin with 0."""
-    with path.open("rb") as file:
-        counts = (file.read(stop - start).count(b"\n") for start, stop in pairwise(places))
-        return list(accumulate(counts, initial=0))
 
 
 def _starts_of_lines(path: Path, lines: list[int]) -> list[int]:

@@ -113,7 +113,8 @@ class Candidates:
     @cached_property
     def held(self) -> Rows:
         """Which molecule holds which named candidate, shape (g, named)."""
-        return np.stack([candidate.held for candidate in self.named], axis=1)
+        held = np.array([candidate.held for candidate in self.named], dtype=bool)
+        return held.reshape(len(self.named), len(self._library.molecules)).T  # few molecules may have none
 
     @cached_property
     def within(self) -> Rows:

@@ -11,6 +11,7 @@ from rdkit import Chem
 from rdkit.Chem import Mol
 
 from isonn.errors import InputError
+from isonn.explain.explanation import column_of
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import yes_or_no
@@ -75,7 +76,7 @@ class _Search:
         self.seen = clf.seen_in_training(graphs)
         self.said = clf.predict_proba(graphs)[:, column]
         self.library = Library(self.molecules)
-        counts = clf.count(graphs)
+        counts = clf.vectorizer_.transform(graphs)
         self.candidates = Candidates(self.library, clf.templates_, counts, self._usable_pieces(), min_support)
         self.folds = self._folds()
 
@@ -126,7 +127,7 @@ class _Search:
         listed = listed[:top]
         return Alerts(
             [alert for alert, _ in listed],
-            _labels(self.clf)[self.column],
+            _names(self.clf).get(self.column, self.clf.classes_.tolist()[self.column]),
             float(self.truth.mean()),
             self._rule(warned),
             len(self.folds),
@@ -215,23 +216,21 @@ def _contained_group(candidate: Candidate, molecules: Sequence[Mol]) -> str:
     return ""
 
 
-def _labels(clf: Any) -> list[Any]:
-    """Return the classes, or the names of several labels if they have some."""
-    names = clf.label_names_.get("target", {}) if isinstance(clf.target_, Labels) else {}
-    return [names.get(value, value) for value in clf.classes_.tolist()]
+def _names(clf: Any) -> dict[Any, str]:
+    """Return the names of several labels by their columns; {} for classes."""
+    return clf.label_names_.get("target", {}) if isinstance(clf.target_, Labels) else {}
 
 
 def _column(clf: Any, label: Any) -> int:
     """Return the output of the class to warn of; by default "active" beside "inactive", or the second of two."""
-    labels, values = _labels(clf), clf.classes_.tolist()
-    if label is None and (len(labels) != 2 or isinstance(clf.target_, Labels)):
+    values, names = clf.classes_.tolist(), _names(clf)
+    if label is not None:
+        return column_of(clf.classes_, label, names)
+    if len(values) != 2 or isinstance(clf.target_, Labels):
+        labels = [names.get(value, value) for value in values]
         raise InputError(f"this model has {len(labels)} labels; give the one to warn of as label: {labels}")
-    if label not in (None, *labels, *values):
-        raise InputError(f"label={label!r} is not a class of this model; use one of {labels}")
-    if label is None:
-        answers = [yes_or_no(str(value)) for value in values]
-        return answers.index(1) if sorted(answers, key=str) == [0, 1] else 1
-    return (labels if label in labels else values).index(label)
+    answers = [yes_or_no(str(value)) for value in values]
+    return answers.index(1) if sorted(answers, key=str) == [0, 1] else 1
 
 
 def _truth(clf: Any, y: NDArray[Any], column: int) -> NDArray[np.float64]:

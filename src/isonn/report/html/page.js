@@ -50,7 +50,7 @@ for (const gallery of document.querySelectorAll("[data-gallery]")) {
   };
   const say = () => {
     const panel = panels.get(current), row = panel.querySelector(".on .what strong, tr.on .place");
-    find("[data-status]").textContent = `${panel.getAttribute("aria-label")}${row ? `: ${row.textContent}` : ""}`;
+    find("[data-status]").textContent = `${panel.getAttribute("aria-label")}${row ? `, highlighted: ${row.textContent}` : ""}`;
   };
 
   const showPage = async (number) => {

@@ -9,6 +9,7 @@ from isonn.report.cases import Cases
 from isonn.report.draw import Symbols, drawer_of
 from isonn.report.page import Section
 from isonn.report.panels import Panel
+from isonn.report.words import capitalized
 
 #: Number of mistakes shown.
 WORST = 6
@@ -39,8 +40,9 @@ def gallery_section(panels: Sequence[Panel], graph: Graph, look: Symbols, senten
         "legend": drawer.legend(),
         "bonds": look.molecules and drawer.name == "graph",
         "numeric": panels[0].confidence is None,
+        "noun": noun,
     }
-    title = "Its reasons" if len(panels) == 1 else f"{noun[:1].upper()}{noun[1:]}s and their reasons"
+    title = "Its reasons" if len(panels) == 1 else f"{capitalized(noun)}s and their reasons"
     if sentence:
         title = f"Every {noun} and its reasons"
     return Section("gallery", title, content, "Graphs", heading_hidden=len(panels) == 1 and not sentence)

@@ -21,7 +21,7 @@ from isonn.targets import Numbers
 #: Maximum number of pieces per class, of classes, and of examples per piece.
 PIECES, CLASSES, EXAMPLES = 5, 8, 30
 #: Pieces with less than this share of the largest effect are not shown.
-LEAST = 0.005
+LEAST = 0.02
 #: If at least this share of the other graphs contain a piece as well, only its counts tell classes apart.
 MOST = 0.5
 
@@ -41,6 +41,7 @@ class Piece:
         means: of numbers, the mean of graphs that contain it and of the others; else None.
         times: per entry of ``counts``, how often its graphs contain the piece on average; () unless only that tells
             the classes apart.
+        phrase: the piece in a sentence beside its drawing, without the number of neighbours of each node.
     """
 
     text: str
@@ -52,11 +53,7 @@ class Piece:
     example: Drawing | None
     means: tuple[float, float] | None = None
     times: tuple[float, ...] = ()
-
-    @property
-    def phrase(self) -> str:
-        """The piece in a sentence beside its drawing, without the number of neighbours of each node."""
-        return re.sub(r" \(neighbours: [^)]*\)", " with neighbours as drawn", self.text)
+    phrase: str = ""
 
     @property
     def held(self) -> int:
@@ -136,7 +133,14 @@ def _piece(reason: ClassReason, cases: Cases) -> Piece:
         example=example,
         means=None if has_classes(graphs) else _means(held, graphs, int(reason.explained)),
         times=_times(held, times, sides),
+        phrase=_phrase(text, cases),
     )
+
+
+def _phrase(text: str, cases: Cases) -> str:
+    phrase = re.sub(r" \(neighbours: [^)]*\)", " with neighbours as drawn", text)
+    unnamed = cases.look.nodes and not cases.look.names and "\u2013" in phrase
+    return f"a piece labelled {phrase}" if unnamed else phrase
 
 
 def _examples(reason: ClassReason, held: NDArray[np.bool_], graphs: GraphSet) -> list[int]:

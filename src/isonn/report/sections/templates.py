@@ -20,7 +20,7 @@ SHOWN, FEW = 12, 64
 def matched_templates_section(cases: Cases) -> Section | None:
     """Return the templates behind the listed matches of a few graphs, by the largest contribution of a match."""
     worth: dict[int, float] = {}
-    for match in (match for panel in cases.panels for match in panel.matches):
+    for match, _ in (row for panel in cases.panels for row in panel.matches):
         worth[match.template] = max(worth.get(match.template, 0.0), abs(match.contribution))
     if not worth or len(cases.clf.templates_) > FEW:
         return None
@@ -34,17 +34,17 @@ def template_cards_section(cases: Cases) -> Section | None:
 
     None for models with too many templates, and for those whose contributions add up, which have better reasons.
     """
-    judged, graphs, clf = cases.judged, cases.graphs, cases.clf
+    models, graphs, clf = cases.models, cases.graphs, cases.clf
     if graphs.y is None or isinstance(clf.target_, Numbers) or len(clf.templates_) > FEW:
         return None
     if cases.explanation(cases.shown[0]).exact:
         return None
-    numbers = judged.train if len(judged.train) else judged.numbers
+    numbers = models.train if len(models.train) else models.numbers
     cards = template_cards(clf, graphs[numbers], graphs.y[numbers], examples=2)
     cards.sort(key=lambda card: float(np.abs(card.effect).max(initial=0.0)), reverse=True)
     content = {
         "cards": [_card(cases, card, numbers.tolist()) for card in cards[:SHOWN]],
-        "sentence": f"{judged.origin} The strongest templates of the model.".strip(),
+        "sentence": f"{models.origin} The strongest templates of the model.".strip(),
     }
     return Section("templates", "Templates", content, "Templates")
 

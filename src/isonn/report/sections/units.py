@@ -18,6 +18,7 @@ from isonn.explain.units import REST, find_partition
 from isonn.report.cases import Cases
 from isonn.report.counts import count_by_class, has_classes, sides_of
 from isonn.report.page import Section
+from isonn.report.words import capitalized
 from isonn.targets import Numbers
 
 #: Maximum number of units that raise and that lower a score, of those in a sentence, and of classes or labels.
@@ -50,7 +51,7 @@ class UnitRow:
         mean: mean contribution of all its copies in a graph.
         low, high: 95 % interval of the mean.
         graphs: numbers of the graphs that contain it, strongest contribution first.
-        nodes: the nodes of a copy in the first of these graphs.
+        nodes: the nodes of its copies in the first of these graphs.
         skeleton: whether it is a frequent ring or chain of carbon, so that it tells the size.
         members: the units that a family consists of, most frequent first; () for a unit.
     """
@@ -95,7 +96,7 @@ def unit_rows(explanations: Sequence[tuple[int, Explanation]], column: int) -> l
             for name in {text, *unit.families}:
                 by_graph = by_text.setdefault(name, {})
                 by_graph[number] = by_graph.get(number, 0.0) + worth
-                nodes.setdefault((name, number), unit.nodes)
+                nodes[name, number] = (*nodes.get((name, number), ()), *unit.nodes)
                 if name != text:
                     members.setdefault(name, Counter())[text] += 1
             if unit.kind == "chain":
@@ -258,7 +259,7 @@ def _line(cases: Cases, row: UnitRow, value: Any, numbers: list[int]) -> UnitLin
 
 
 def _sentence(cases: Cases, value: Any, lines: Sequence[UnitLine], largest: float) -> str:
-    """Say which units speak for a class and which against, and how many graphs with the first one are of the class."""
+    """Say which units speak for a class and which against, and how many graphs with a frequent one are of the class."""
     numeric, name = isinstance(cases.clf.target_, Numbers), cases.output_name(value)
     strong = [line for line in lines if abs(line.row.mean) >= STRONG * largest and not line.contradicted]
     rows = without_members([line.row for line in strong])
@@ -274,9 +275,10 @@ def _sentence(cases: Cases, value: Any, lines: Sequence[UnitLine], largest: floa
     if not clauses:
         return f"No named unit clearly {verbs[0][1]} {name}."
     text = "; ".join([f"{clauses[0]} {name} most", *(f"{clause} it" for clause in clauses[1:])])
-    sentence = f"{text[0].upper()}{text[1:]}."
+    sentence = f"{capitalized(text)}."
     if up and len(up[0].counts) > 1 and not numeric:
-        held, every = up[0].counts[0][1], sum(count for _, count, _ in up[0].counts)
+        line = max(up, key=lambda line: line.counts[0][1])
+        held, every = line.counts[0][1], sum(count for _, count, _ in line.counts)
         being = cases.naming.being(value)
-        sentence += f" {held:,} of the {every:,} {cases.naming.noun}s with {up[0].row.text} {being}."
+        sentence += f" {held:,} of the {every:,} {cases.naming.noun}s with {line.row.text} {being}."
     return sentence

@@ -182,7 +182,7 @@ function trust(answer) {
     entry("Domain", answer.domain.text);
     if (answer.domain.neighbours.length) {
       entry("Nearest cases", make("ul", answer.domain.neighbours.map(one =>
-        make("li", `${one.id}: ${JSON.stringify(one.value)}, similarity ${one.similarity.toFixed(2)}`))));
+        make("li", `${one.id}: ${typeof one.value === "string" ? one.value : JSON.stringify(one.value)}, similarity ${one.similarity.toFixed(2)}`))));
     }
   }
   at("trust").replaceChildren(...entries);

@@ -24,7 +24,12 @@ except ImportError:  # Windows
 Result = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
-class Finished:
+def partial_folder(out: Path) -> Path:
+    """Return the folder that keeps finished pieces until ``out`` is complete."""
+    return out.with_name(f"{out.name}.partial")
+
+
+class Partial:
     """The finished pieces of a run, in order: a file each, which is written whole or not at all.
 
     Args:
@@ -32,9 +37,9 @@ class Finished:
         about: what is run, as JSON by topic; a folder that was begun with something else raises `InputError`.
 
     Example:
-        >>> with Finished(tmp_path / "a", {"data": 1}) as pieces:
+        >>> with Partial(tmp_path / "a", {"data": 1}) as pieces:
         ...     pieces.append(({"rows": 2}, {"scores": np.array([0.5, 0.75])}))
-        >>> with Finished(tmp_path / "a", {"data": 1}) as pieces:
+        >>> with Partial(tmp_path / "a", {"data": 1}) as pieces:
         ...     len(pieces), [(facts, arrays["scores"].tolist()) for facts, arrays in pieces]
         (1, [({'rows': 2}, [0.5, 0.75])])
     """

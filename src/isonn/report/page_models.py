@@ -31,7 +31,7 @@ EXPLAINED = ("isonn-subgraph", "isonn-aligned", "isonn-subgraph-short", "isonn-s
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class PageModels:
     """Models with the graphs they are shown on, none of which they were fitted to.
 
     Attributes:
@@ -56,12 +56,12 @@ class Judged:
         return np.concatenate([numbers for _, numbers in self.shown])
 
 
-def held_out(clf: Any, graphs: GraphSet, left_out: int = 0) -> Judged:
+def held_out(clf: Any, graphs: GraphSet, left_out: int = 0) -> PageModels:
     """Judge the model as it is; ``left_out`` more graphs, which it was fitted to, are gone."""
     noun = Naming.of(graphs).noun
     how = training_words(clf, graphs) or f"Held out: the model was not fitted to any of these {len(graphs):,} {noun}s."
     how += f" {left_out:,} more that equal its training {noun}s are left out." if left_out else ""
-    return Judged(clf, [(clf, np.arange(len(graphs)))], how)
+    return PageModels(clf, [(clf, np.arange(len(graphs)))], how)
 
 
 def training_words(clf: Any, graphs: GraphSet) -> str:
@@ -71,11 +71,12 @@ def training_words(clf: Any, graphs: GraphSet) -> str:
         return ""
     which = f"This is a training {noun}"
     if len(graphs) > 1:
-        which = f"{seen:,} of these {len(graphs):,} are training {noun}s"
+        be = f"is a training {noun}" if seen == 1 else f"are training {noun}s"
+        which = f"{'All' if seen == len(graphs) else f'{seen:,}'} of these {len(graphs):,} {be}"
     return f"{which} of the model, so predictions look better than on new {noun}s."
 
 
-def cross_fitted(clf: Any, graphs: GraphSet) -> Judged:
+def cross_fitted(clf: Any, graphs: GraphSet) -> PageModels:
     """Fit the model again in folds, so that each graph is predicted and explained by a model that has not seen it."""
     folds = folds_of(graphs)
     shown = [(clone(clf).fit(graphs[train]), test) for train, test in folds]
@@ -84,7 +85,7 @@ def cross_fitted(clf: Any, graphs: GraphSet) -> Judged:
         f"Cross-fitted in {len(folds)} folds: every {noun} is predicted and explained by a model fitted to others; "
         f"equal {noun}s share a fold."
     )
-    return Judged(clf, shown, how, np.arange(len(graphs)))
+    return PageModels(clf, shown, how, np.arange(len(graphs)))
 
 
 def folds_of(graphs: GraphSet) -> list[Fold]:
@@ -112,9 +113,10 @@ def choose_job(group: Group) -> Job | None:
     return min(finished, key=lambda job: (preferred.get(job.method, len(preferred)), job.seed, job.fold), default=None)
 
 
-def refitted(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> Judged:
+def refitted(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> PageModels:
     """Fit the model of a finished job again; the same graphs, settings and seed give the same model."""
     train, test = find_protocol(job.protocol).split(graphs, job.seed)[job.fold]
+    noun = Naming.of(graphs).noun
     if graphs.y is None:
         raise InputError(f"{graphs.name} has no targets to fit the model again; give the data of the run")
     settings = {**job.settings, **(result.get("chosen") or {})}
@@ -123,17 +125,17 @@ def refitted(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> Judged:
     origin = f"{job.method}, fitted on the {len(train)} training graphs of seed {job.seed}, fold {job.fold}"
     if not _agree(clf.predict(graphs[test]), result.get("predictions")):
         origin += ", with predictions that differ from the stored ones (another version of a library?)"
-    how = f"Held out: the {len(test):,} test graphs of one fold, which the model shown was not fitted to."
-    return Judged(clf, [(clf, test)], how, train, f"{origin}.", job.method)
+    how = f"Held out: the {noun}s below are the {len(test):,} of one test fold; the model shown was not fitted to them."
+    return PageModels(clf, [(clf, test)], how, train, f"{origin}.", job.method)
 
 
-def saved(path: Path, graphs: GraphSet) -> Judged:
+def saved(path: Path, graphs: GraphSet) -> PageModels:
     """Read a model that ``isonn fit`` saved; all graphs are shown, because its training graphs are unknown."""
     clf = load_model(path)
     check_takes(clf, graphs, path)
     origin = f"{type(clf).__name__} from {path.name}; it may have been fitted to some of these graphs."
     how = "The saved model on all graphs; it may have been fitted to some of them."
-    return Judged(clf, [(clf, np.arange(len(graphs)))], how, origin=origin)
+    return PageModels(clf, [(clf, np.arange(len(graphs)))], how, origin=origin)
 
 
 def check_takes(clf: Any, graphs: GraphSet, path: Path) -> None:

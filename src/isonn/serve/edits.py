@@ -1,4 +1,4 @@
-"""What-if: apply an edit to a graph, and explain the result with a drawing whose nodes and edges can be chosen."""
+"""Edits of graphs that a request names, and a drawing whose nodes and edges can be chosen for the next one."""
 
 from __future__ import annotations
 
@@ -7,62 +7,31 @@ from typing import Any
 from isonn.errors import InputError
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.edit import add_node, delete_nodes, set_edge, set_label
-from isonn.graphs.graph import Graph
+from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.join import join_graphs
-from isonn.report.draw import Drawing, describe, draw_explained, svg_number
-from isonn.serve.bodies import Limits, is_number, is_whole, label_names, read_graphs, whole
+from isonn.report.draw import Drawing, svg_number
+from isonn.serve.bodies import is_number, is_whole, label_names, whole
 
 #: Radius of the area of a node that reacts to a click, in pixels of the drawing.
 NODE_AREA = 13
-#: Suggestions of a request, the most that may be asked for, and the nodes of the largest graph to suggest edits of.
-SUGGESTED, MOST_SUGGESTED, LARGEST_EDITED = 8, 50, 150
 
 
-def whatif(model: Any, body: dict[str, Any], limits: Limits) -> dict[str, Any]:
-    """Return a graph after an edit, with its explanation.
+def apply_edit(graphs: GraphSet, edit: Any, model: Any) -> tuple[GraphSet, dict[str, Any]]:
+    """Return one graph after an edit, and its structure as a request takes it.
 
     Args:
-        model: a fitted model.
-        body: the graph as in `read_graphs`, and optionally ``edit``, an object with ``op``, and ``label``, the class to
-            explain.
-        limits: the limits of the server.
+        graphs: a set of one graph.
+        edit: an object with ``op`` and its fields; None leaves the graph as it is.
+        model: the fitted model, whose labels the edit names.
     """
-    edit = body.get("edit")
     if edit is not None and not isinstance(edit, dict):
         raise InputError('edit is not an object; give one such as {"op": "delete", "atom": 0}')
-    graphs = read_graphs(body, model, 1, limits)
-    edited: dict[str, Any]
     if graphs.kind == "molecules":
         smiles = _edited_molecule(str(graphs.table["smiles"][0]), edit, model.standardize_)
-        graphs, edited = as_graphset([smiles], standardize=model.standardize_), {"smiles": smiles}
-    else:
-        if edit is not None:
-            graphs = join_graphs([_edited(graphs[0], edit, model)], **label_names(model))
-        edited = {"graph": as_json(graphs[0], model)}
-    explanation = model.explain(graphs, label=body.get("label"))
-    return {
-        **explanation.to_dict(without=False),
-        **edited,
-        "about": describe(graphs[0]),
-        "names": [explanation.node_name(node) for node in range(graphs[0].n)],
-        "svg": clickable(draw_explained(explanation), graphs[0]),
-    }
-
-
-def suggest(model: Any, body: dict[str, Any], limits: Limits) -> dict[str, Any]:
-    """Return suggestions for the graph of a body: small edits that move the prediction to ``goal``."""
-    if not hasattr(model, "suggest"):
-        raise InputError(f"a {type(model).__name__} makes no suggestions; use a subgraph model")
-    graphs = read_graphs(body, model, 1, limits)
-    if graphs.sizes[0] > LARGEST_EDITED:
-        raise InputError(f"the graph has {graphs.sizes[0]} nodes, above the limit of {LARGEST_EDITED} for suggestions")
-    goal = body.get("goal")
-    if isinstance(goal, bool) or not isinstance(goal, (str, int, float)):
-        raise InputError(f"goal is {ascii(goal)[:40]}; give the class, or the number to reach")
-    top = whole(body.get("top", SUGGESTED), "top", 1, MOST_SUGGESTED)
-    found = model.suggest(graphs, goal, label=body.get("label"), top=top)
-    structures = [{"smiles": s.smiles} if s.smiles else {"graph": as_json(s.graph, model)} for s in found]
-    return {"suggestions": [{**where, **s.to_dict()} for where, s in zip(structures, found, strict=True)]}
+        return as_graphset([smiles], standardize=model.standardize_), {"smiles": smiles}
+    if edit is not None:
+        graphs = join_graphs([_edited(graphs[0], edit, model)], **label_names(model))
+    return graphs, {"graph": as_json(graphs[0], model)}
 
 
 def _edited_molecule(given: str, edit: dict[str, Any] | None, mode: str | None) -> str:

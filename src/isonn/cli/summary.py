@@ -1,7 +1,8 @@
-"""What `isonn fit` tells about a model: what it predicts, how large it is, and how good."""
+"""What commands tell about a model in words: what it predicts, how large it is, and how good."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ _SCORES = {
     "rmse": "RMSE",
     "r2": "R²",
 }
+#: Largest family-wise p-value of a set of regions that counts as significant.
+SIGNIFICANT = 0.05
 _PERCENT, _IN_UNITS = ("accuracy", "f1"), ("mae", "rmse")
 
 
@@ -34,8 +37,10 @@ def model_facts(model: Any, graphs: GraphSet | None) -> dict[str, Any]:
     columns = getattr(model, "held_out_by_target_", {})
     if columns:
         facts.update(held_out_by_target={str(name): scores for name, scores in columns.items()})
-    templates = getattr(model, "templates_", None)
-    if templates is not None:
+    p_values = getattr(model, "p_values_", None)
+    if p_values is not None:
+        facts.update(sets=len(p_values), significant=int((p_values <= SIGNIFICANT).sum()))
+    elif (templates := getattr(model, "templates_", None)) is not None:
         facts.update(templates=len(templates))
     return facts
 
@@ -60,6 +65,9 @@ def sentences(facts: dict[str, Any]) -> list[str]:
         lines.append(f"{facts['epochs']} epochs in {facts['seconds']:.1f} s, last loss {facts['loss']:.4f}")
     if "templates" in facts:
         lines.append(f"{facts['templates']:,} templates")
+    if "sets" in facts:
+        count = f"{facts['significant']} of {facts['sets']} sets of regions have p <= {SIGNIFICANT}"
+        lines.append(f"{count if facts['sets'] else 'no set of regions counts, only connections'} (isonn findings)")
     unit = facts["predicts"].get("unit", "")
     if "held_out" in facts:
         lines.append(f"held out: {scores_text(facts['held_out'], unit)} (isonn evaluate DATA compares methods)")
@@ -82,23 +90,24 @@ def _guess(predicts: dict[str, Any]) -> str:
     return f"predicts {len(classes)} classes{of}: {shown}{numbers}"
 
 
-def scores_text(scores: dict[str, float], unit: str = "") -> str:
-    """Return scores as text, with the unit of errors.
+def scores_text(scores: Mapping[str, float | None], unit: str = "") -> str:
+    """Return the usual scores as text, with the unit of errors; those that are None are left out.
 
     Example:
         >>> scores_text({"rmse": 0.5123, "mae": 0.4, "r2": 0.9, "pearson": 0.95}, "mol/L")
         'r 0.950, MAE 0.4 mol/L, RMSE 0.512 mol/L, R² 0.900'
     """
     shown = []
-    for name in [*(name for name in _SCORES if name in scores), *(name for name in scores if name not in _SCORES)]:
-        value = scores[name]
+    for name, heading in _SCORES.items():
+        value = scores.get(name)
+        if value is None:
+            continue
         if name in _PERCENT:
-            text = f"{100 * value:.1f} %"
+            shown.append(f"{heading} {100 * value:.1f} %")
         elif name in _IN_UNITS:
-            text = f"{value:.3g} {unit}".strip()
+            shown.append(f"{heading} {value:.3g} {unit}".strip())
         else:
-            text = f"{value:.3f}"
-        shown.append(f"{_SCORES.get(name, name)} {text}")
+            shown.append(f"{heading} {value:.3f}")
     return ", ".join(shown)
 
 
@@ -110,6 +119,5 @@ def _by_target(columns: dict[str, dict[str, float]]) -> list[str]:
         counts = f"{scores['known']:,} graphs"
         if "positive" in scores:
             counts += f", {scores['positive']:,} positive"
-        rest = scores_text({key: value for key, value in scores.items() if key not in ("known", "positive")})
-        lines.append(f"  {name:{width}}  {counts}: {rest or 'no score'}")
+        lines.append(f"  {name:{width}}  {counts}: {scores_text(scores) or 'no score'}")
     return lines
