@@ -3,7 +3,7 @@
 Blocks of ``python`` and ``sh`` run in order; those of Python share their names. Lines of ``pip install`` and ``make``
 are not run, and neither is a block with a title, which says why. A block that fails or warns stops the build, and so
 does a page that takes more than two minutes. What a page prints goes to build/pages.json, for the site; a picture that
-it shows as ``images/PAGE/NAME`` is the file NAME that it wrote.
+it shows as ``images/PAGE/NAME`` is the file NAME that it wrote, in any folder.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def run(page: Path) -> list[str]:
             for shown in re.findall(rf"\]\((?:\.\./)?(images/{page.stem}/[\w.-]+)\)", page.read_text(encoding="utf-8")):
                 target = DOCS / shown
                 target.parent.mkdir(exist_ok=True)
-                shutil.copy(Path(shown).name, target)
+                shutil.copy(next(Path().rglob(target.name)), target)
         finally:
             os.chdir(home)
     return printed
