@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,19 +111,11 @@ def planted_motifs(
 
 def _tree(n: int, draw: np.random.Generator) -> IntArray:
     """Return the n - 1 edges of a random tree, by its Prüfer code."""
+    import igraph
+
     if n < 3:
         return np.array([(0, 1)][: n - 1], dtype=np.int64).reshape(-1, 2)
-    code = draw.integers(n, size=n - 2)
-    missing = np.bincount(code, minlength=n)  # how many times each node still occurs
-    leaves = np.flatnonzero(missing == 0).tolist()
-    edges = []
-    for node in code.tolist():
-        edges.append((heapq.heappop(leaves), node))
-        missing[node] -= 1
-        if missing[node] == 0:
-            heapq.heappush(leaves, node)
-    edges.append((heapq.heappop(leaves), heapq.heappop(leaves)))
-    return np.array(edges, dtype=np.int64)
+    return np.array(igraph.Graph.Prufer(draw.integers(n, size=n - 2).tolist()).get_edgelist(), dtype=np.int64)
 
 
 def _check(n_graphs: int, motif: str, control: str | None, n_nodes: tuple[int, int]) -> None:

@@ -259,13 +259,20 @@ def test_more_columns_of_labels_are_the_table(tmp_path, adjacency):
 # Files that are small and unpack to much, and damage
 
 
-@pytest.mark.parametrize("shape", [(200_000_000,), (10**15,), (2**40, 2**40)])
-def test_an_array_too_large_for_its_file_is_refused_before_it_is_unpacked(tmp_path, shape):
+@pytest.mark.parametrize(("numbers", "unit", "limit"), [(2**24 + 1, "numbers", 2**24), (2**28, "bytes", 2**28)])
+def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path, numbers, unit, limit):
+    np.savez_compressed(tmp_path / "bomb.npz", labels=np.zeros(numbers, dtype=np.int8))
+    with pytest.raises(DatasetError, match=rf"unpacks to .* {unit}, above the limit of {limit} .*without compression"):
+        isonn.load(tmp_path / "bomb.npz")
+
+
+@pytest.mark.parametrize("shape", [(200_000_000,), (10**15,), (2**40, 2**40), (3,)])
+def test_an_array_of_another_size_than_its_data_is_refused(tmp_path, shape):
     path = tmp_path / "bomb.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("labels.npy", "w") as file:
         np.lib.format.write_array_header_2_0(file, {"descr": "|i1", "fortran_order": False, "shape": shape})
         file.write(bytes(2**20))
-    with pytest.raises(DatasetError, match=r"unpacks to .* numbers, above the limit of 16777216 .*without compression"):
+    with pytest.raises(DatasetError, match=r"bomb.npz (cannot be read as .npz|is damaged: labels)"):
         isonn.load(path)
 
 

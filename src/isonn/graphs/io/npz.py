@@ -13,7 +13,6 @@ The zip archive's checksums detect damage, not forgery. Nothing in the file is e
 from __future__ import annotations
 
 import json
-import math
 import tokenize
 import zipfile
 import zlib
@@ -146,23 +145,27 @@ def _plain(value: Any, where: str) -> Any:
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Read the arrays of an ``.npz`` file, after checking their sizes."""
-    arrays = {}
+    arrays: dict[str, NDArray[Any]] = {}
     numbers = size = 0
     with _damage_named(path, "save it again with numpy.savez"), zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if not member.filename.endswith(".npy"):
                 continue
-            name = member.filename[: -len(".npy")]
-            with archive.open(member) as file:
-                shape, fortran, dtype = _header(path, name, file)
-                count = math.prod(shape)
-                numbers, size = numbers + count, size + max(count * dtype.itemsize, member.file_size)
-                check_room(path, numbers, size)
-                if count * dtype.itemsize != member.file_size - file.tell():
-                    raise DatasetError(f"{path} is damaged: {name} does not have the shape {shape}; get it again")
-                data = np.frombuffer(file.read(), dtype=np.uint8)
-            flat = data.view(dtype) if dtype.itemsize else np.zeros(count, dtype)
-            arrays[name] = flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+            name = member.filename.removesuffix(".npy")
+            check_room(path, numbers, size := size + member.file_size)
+            with archive.open(member) as file, np.errstate(all="raise"):  # the product of a forged shape may overflow
+                try:
+                    arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
+                except ValueError as error:
+                    if "allow_pickle" not in str(error):
+                        raise
+                    raise DatasetError(
+                        f"{path} holds {name} as Python objects, which are not read from files; save it again with "
+                        f"{name}.astype(str), or as numbers"
+                    ) from error
+                if file.read(1):  # reading to the end also compares the checksum
+                    raise DatasetError(f"{path} is damaged: {name} does not have its shape; get it again")
+            check_room(path, numbers := numbers + arrays[name].size, size)
     return arrays
 
 
@@ -178,24 +181,6 @@ def check_room(path: Path, numbers: int, size: int) -> None:
                 f"{path} unpacks to {unpacked:.4g} {unit}, above the limit of {limit} for a file of its size; if this "
                 f"is right, save it without compression"
             )
-
-
-def _header(path: Path, name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    elif version == (2, 0):
-        shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
-    else:
-        raise ValueError(f"{name} is of the .npy version {version}")
-    if dtype.hasobject:
-        raise DatasetError(
-            f"{path} holds {name} as Python objects, which are not read from files; save it again with "
-            f"{name}.astype(str), or as numbers"
-        )
-    if dtype.kind not in "biufcUSMm" or any(length < 0 for length in shape):
-        raise ValueError(f"{name} has the type {dtype} and shape {shape}")
-    return shape, fortran, dtype
 
 
 @contextmanager
