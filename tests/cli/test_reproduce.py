@@ -50,10 +50,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def spec(tmp_path: Path) -> Path:
-    file = tmp_path / "small.toml"
-    file.write_text(SPEC)
-    return file
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "small.toml").write_text(SPEC)
+    monkeypatch.setattr("isonn.experiments.spec.FOLDER", tmp_path)
+    return "small"
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def run(*arguments: object) -> Result:
 
 
 def test_the_second_run_executes_nothing_and_leaves_the_same(
-    data: Path, spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
     command = (spec, "--datasets", f"{data},BP-fMRI", "--methods", "isonn", "--jobs", 1, "--out", out)
@@ -119,7 +119,7 @@ def test_a_dataset_that_fails_to_load_is_a_line_and_the_exit_code_one(
     assert "majority" in result.stdout
 
 
-def test_figures_are_told_in_words_with_the_papers_claim(data: Path, spec: Path, tmp_path: Path) -> None:
+def test_figures_are_told_in_words_with_the_papers_claim(data: Path, spec: str, tmp_path: Path) -> None:
     result = run(spec, "--datasets", data, "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert 'Accuracy by k; the paper: "larger is better".' in result.stdout
@@ -129,7 +129,7 @@ def test_figures_are_told_in_words_with_the_papers_claim(data: Path, spec: Path,
     assert f"`isonn reproduce {spec} --datasets {data} --seeds 1`" in page
 
 
-def test_json_is_what_the_file_holds(data: Path, spec: Path, tmp_path: Path) -> None:
+def test_json_is_what_the_file_holds(data: Path, spec: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = run(spec, "--datasets", data, "--seeds", 1, "--jobs", 1, "--out", out, "--json")
     summary = json.loads(result.stdout)
@@ -154,7 +154,7 @@ def test_the_fair_protocol_has_five_seeds_and_a_folder_of_its_own(
 
 
 def test_without_matplotlib_the_numbers_are_there_and_the_extra_is_named(
-    data: Path, spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run(spec, "--datasets", data, "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
@@ -167,7 +167,7 @@ def test_without_matplotlib_the_numbers_are_there_and_the_extra_is_named(
 @pytest.mark.parametrize(
     ("options", "error", "complaint"),
     [
-        (["tabel"], InputError, "no experiment 'tabel' and no such file; known are channels"),
+        (["tabel"], InputError, "no experiment 'tabel'; known are channels"),
         (["table", "--methods", "magic"], InputError, "no method 'magic'"),
         (["table", "--protocol", "unfair"], InputError, "no protocol 'unfair'; did you mean fair"),
         (["table", "--protocol", "fair", "--seeds", 4], InputError, "at least 5 seeds, got 4; use more seeds"),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
 
 
 def reproduce(
-    experiment: Annotated[str, argument("NAME", "table, kernel-size, channels, time or convergence; or a spec file.")],
+    experiment: Annotated[str, argument("NAME", "table, kernel-size, channels, time or convergence.")],
     datasets: Annotated[str | None, option(DATA, "Datasets, separated by commas.", default="the paper's")] = None,
     methods: Annotated[
         str | None, option(METHODS, "Methods, separated by commas, or all.", default="the experiment's")

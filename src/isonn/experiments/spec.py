@@ -1,4 +1,4 @@
-"""Experiments as data: TOML files with the settings and the printed numbers of a publication.
+"""Experiments as data: one TOML file each, with the settings and the printed numbers of the paper.
 
 ```toml
 title = "..."                   # title of the experiment
@@ -35,9 +35,8 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,8 @@ else:
     import tomli as tomllib
 
 Settings = Mapping[str, Any]
-MEASURES = ("accuracy", "seconds", "loss")
+#: The folder of the experiments, one file each.
+FOLDER = Path(__file__).with_name("specs")
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class Sweep:
     title: str
     measure: str
     vary: str | None = None
-    values: tuple[Any, ...] = ()
+    values: Sequence[Any] = ()
     settings: Settings = field(default_factory=dict)
-    datasets: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
+    datasets: Sequence[str] = ()
+    methods: Sequence[str] = ()
     claim: str = ""
     paper: Mapping[str, float] = field(default_factory=dict)
 
@@ -92,9 +92,9 @@ class Spec:
     datasets: Mapping[str, Mapping[str, Mapping[str, Settings]]] = field(default_factory=dict)
     seeds: int = 10
     jobs: int | None = None
-    methods: tuple[str, ...] = ("isonn",)
+    methods: Sequence[str] = ("isonn",)
     grid: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
-    sweeps: tuple[Sweep, ...] = ()
+    sweeps: Sequence[Sweep] = ()
     training: Mapping[str, Settings] = field(default_factory=dict)
 
     def _entry(self, dataset: str, name: str) -> Mapping[str, Settings]:
@@ -166,113 +166,19 @@ class Spec:
 
 
 def spec_names() -> tuple[str, ...]:
-    """List the experiments that come with isonn."""
-    folder = files("isonn.experiments") / "specs"
-    return tuple(sorted(item.name[: -len(".toml")] for item in folder.iterdir() if item.name.endswith(".toml")))
+    """List the experiments."""
+    return tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
 
 
-def load_spec(name_or_path: str | Path) -> Spec:
-    """Load an experiment by name or from a file.
+def load_spec(name: str) -> Spec:
+    """Load an experiment by name.
 
     Example:
         >>> load_spec("table").settings_for("MUTAG", "isonn")
         {'k': 4, 'c': 1, 'epochs': 130}
     """
-    if isinstance(name_or_path, str) and name_or_path in spec_names():
-        name, source = name_or_path, f"the spec {name_or_path}"
-        text = (files("isonn.experiments") / "specs" / f"{name}.toml").read_bytes()
-    else:
-        path = Path(name_or_path)
-        if not path.is_file():
-            raise InputError(
-                f"there is no experiment {str(name_or_path)!r} and no such file; known are {', '.join(spec_names())}"
-            )
-        name, source, text = path.stem, str(path), path.read_bytes()
-    try:
-        content = tomllib.loads(text.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{source} is not TOML ({error}); correct it") from error
-    _check(content, _FORM, source)
-    sweeps = []
-    for key, table in content.pop("sweeps", {}).items():
-        if ("values" in table) != ("vary" in table) or ("vary" not in table and table["measure"] != "loss"):
-            raise InputError(
-                f'{source}, sweeps, {key}: name the setting that varies and its values, vary = "k" and values = [2, 3]'
-            )
-        sweeps.append(Sweep(**{"name": key, "title": key, **_with_tuples(table)}))
-    return Spec(name=name, sweeps=tuple(sweeps), **_with_tuples(content))
-
-
-#: The names of a table that may have any.
-_ANY = ""
-
-
-def _is(*kinds: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
-
-
-def _list_of(*kinds: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and bool(value) and all(map(_is(*kinds), value))
-
-
-#: Entries of a spec: a check and the remedy.
-_TEXT = (_is(str), 'write "..."')
-_NUMBER = (_is(int, float), "give a number")
-_COUNT = (lambda value: _is(int)(value) and value >= 1, "give a number of at least 1")
-_PERCENT = (lambda value: _is(int, float)(value) and 0 <= value <= 100, "give a percentage from 0 to 100")
-_NAMES = (_list_of(str), 'give a list of names, ["...", "..."]')
-_VALUES = (_list_of(bool, int, float, str, list), "give a list of values to choose from")
-_SETTING = (_is(bool, int, float, str, list), "use numbers, text, true, false or lists")
-_MEASURE = (MEASURES.__contains__, f"use one of {', '.join(MEASURES)}")
-_SETTINGS = {_ANY: {_ANY: _SETTING}}
-_FORM: dict[str, Any] = {
-    "title": _TEXT,
-    "protocol": _TEXT,
-    "seeds": _COUNT,
-    "jobs": _COUNT,
-    "methods": _NAMES,
-    "settings": _SETTINGS,
-    "training": _SETTINGS,
-    "grid": {_ANY: {_ANY: _VALUES}},
-    "datasets": {
-        _ANY: {
-            "settings": _SETTINGS,
-            "training": _SETTINGS,
-            "printed": {_ANY: {"accuracy": _PERCENT, "f1": _PERCENT}},
-        }
-    },
-    "sweeps": {
-        _ANY: {
-            "title": _TEXT,
-            "measure": _MEASURE,
-            "vary": _TEXT,
-            "values": _VALUES,
-            "settings": {_ANY: _SETTING},
-            "datasets": _NAMES,
-            "methods": _NAMES,
-            "claim": _TEXT,
-            "paper": {_ANY: _NUMBER},
-        }
-    },
-}
-_REQUIRED = (("protocol", ("title", "protocol")), ("f1", ("accuracy", "f1")), ("measure", ("measure",)))
-
-
-def _check(value: Any, form: Any, where: str) -> None:
-    """Raise `InputError` unless a value of the file has this form: a check with its remedy, or a table of forms."""
-    if isinstance(form, tuple):
-        is_right, remedy = form
-        if not is_right(value):
-            raise InputError(f"{where} = {value!r}; {remedy}")
-        return
-    if not isinstance(value, dict):
-        raise InputError(f"{where}: {value!r} is not a table; give one entry per line, key = value")
-    required = next((names for name, names in _REQUIRED if name in form), ())
-    for name in dict.fromkeys((*required, *value)):
-        if name not in form and _ANY not in form:
-            raise InputError(f"{where} has an unknown entry {name!r}; known are {', '.join(sorted(form))}")
-        _check(value.get(name), form.get(name, form.get(_ANY)), f"{where}, {name}")
-
-
-def _with_tuples(table: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    if name not in spec_names():
+        raise InputError(f"there is no experiment {name!r:.100}; known are {', '.join(spec_names())}")
+    content = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    sweeps = [Sweep(**{"name": key, "title": key, **table}) for key, table in content.pop("sweeps", {}).items()]
+    return Spec(name=name, sweeps=sweeps, **content)
