@@ -10,7 +10,7 @@ import pytest
 from isonn.errors import DatasetError, InputError
 from isonn.experiments.spec import Spec, Sweep
 from isonn.experiments.store import Store
-from isonn.experiments.study import Datasets, check_seeds, load_datasets, nothing_to_run, part_rows, plan_study
+from isonn.experiments.study import Datasets, check_jobs, check_seeds, load_datasets, part_rows, plan_study
 from isonn.graphs import GraphSet
 
 SPEC = Spec(
@@ -97,9 +97,9 @@ def test_two_datasets_of_one_name_are_refused(tmp_path) -> None:
 
 def test_a_study_in_which_nothing_can_run_says_every_reason(datasets: Datasets) -> None:
     only = Datasets({}, datasets.absent, datasets.private)
-    error = nothing_to_run(plan_study(SPEC, only, None, "paper", 1), only)
-    assert "who knows" in str(error)
-    assert nothing_to_run(plan_study(SPEC, datasets, None, "paper", 1), datasets) is None
+    with pytest.raises(InputError, match="who knows"):
+        check_jobs(plan_study(SPEC, only, None, "paper", 1), only)
+    check_jobs(plan_study(SPEC, datasets, None, "paper", 1), datasets)
 
 
 def test_an_absent_dataset_keeps_the_printed_rows(datasets: Datasets, tmp_path) -> None:

@@ -115,7 +115,7 @@ def evaluate(
         stored_curves,
         stored_rows,
         table_settings,
-        unsupported_reasons,
+        unsupported_reason,
     )
     from isonn.experiments.tables import curves_markdown, failures, legend, markdown, remarks
     from isonn.files import check_new
@@ -158,8 +158,8 @@ def evaluate(
         _check_kept(name, parameters[name], its)
         if harmonize is not None and takes_confounds(name):
             parameters[name] = {**parameters[name], "harmonize": harmonize}
-    reasons = {name: unsupported_reasons(name, parameters[name], candidates[name], graphs) for name in names}
-    left_out = {name: found[-1] for name, found in reasons.items() if found}
+    reasons = {name: unsupported_reason(name, parameters[name], graphs, candidates[name]) for name in names}
+    left_out = {name: reason for name, reason in reasons.items() if reason is not None}
     if len(left_out) == len(names):
         raise InputError("; ".join(left_out.values()))
     planned = plan(graphs, [name for name in names if name not in left_out], parameters, chosen, seeds, candidates)

@@ -61,13 +61,7 @@ def reproduce(
     from isonn.experiments.protocols import find_protocol
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
-    from isonn.experiments.study import (
-        load_datasets,
-        nothing_to_run,
-        part_rows,
-        plan_study,
-        stored_parts,
-    )
+    from isonn.experiments.study import check_jobs, load_datasets, part_rows, plan_study, stored_parts
 
     spec = load_spec(experiment)
     chosen = protocol if protocol is not None else spec.protocol
@@ -95,9 +89,7 @@ def reproduce(
         unfinished = _unfinished(parts)
     else:
         parts = plan_study(spec, loaded, asked, chosen, number)
-        error = nothing_to_run(parts, loaded)
-        if error is not None:
-            raise error
+        check_jobs(parts, loaded)
         store = Store(folder)
         planned = list({job.id: job for part in parts for job in part.jobs}.values())  # figures may share jobs
         run_missing(spec.name, planned, loaded.graphs, store, n_jobs, scheduler)

@@ -158,10 +158,10 @@ def permuted(jobs: Iterable[Job], permutations: int) -> list[Job]:
     return [replace(job, permutation=number) for number in range(1, permutations + 1) for job in first]
 
 
-def thinned(jobs: Iterable[Job], shares: Sequence[float] = SHARES) -> list[Job]:
+def thinned(jobs: Iterable[Job]) -> list[Job]:
     """Return the jobs of a learning curve: the same jobs with each share of their training graphs."""
     whole = list(jobs)
-    return [replace(job, share=share) for share in shares for job in whole]
+    return [replace(job, share=share) for share in SHARES for job in whole]
 
 
 def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:

@@ -11,10 +11,8 @@ LEVEL = 0.95
 SIGNIFICANT = 0.05
 
 
-def corrected_interval(
-    values: Sequence[float], test_to_train: float, level: float = LEVEL
-) -> tuple[float, float] | None:
-    """Return Student's t interval of the mean over folds, widened for overlapping training sets; None for one fold.
+def corrected_interval(values: Sequence[float], test_to_train: float) -> tuple[float, float] | None:
+    """Return Student's 95 % interval of the mean over folds, widened for overlapping training sets; None for one fold.
 
     The variance is corrected as in `corrected_t_test`. Further seeds test the same graphs again, so it has fewer than
     n - 1 degrees of freedom, and at least those of the folds of one seed, train / test. The harmonic mean of both is
@@ -33,7 +31,7 @@ def corrected_interval(
 
     mean = statistics.fmean(values)
     degrees = 2 / (1 / (n - 1) + max(test_to_train, 1 / (n - 1)))
-    half = float(t.ppf((1 + level) / 2, degrees)) * math.sqrt((1 / n + test_to_train) * statistics.variance(values))
+    half = float(t.ppf((1 + LEVEL) / 2, degrees)) * math.sqrt((1 / n + test_to_train) * statistics.variance(values))
     return mean - half, mean + half
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from isonn.errors import DatasetError, InputError, IsoNNError, MissingDependencyError
+from isonn.errors import DatasetError, InputError, MissingDependencyError
 from isonn.estimator import GraphClassifier
 from isonn.experiments.jobs import Job, plan, target_names
 from isonn.experiments.methods import METHODS, build, resolve_methods
@@ -152,13 +152,13 @@ def _part(
     for method in methods:
         for name, common, candidates in _variants(spec, sweep, graphs.name, method, protocol):
             try:
-                reasons = unsupported_reasons(method, common, candidates, graphs)
-                if not reasons:
+                reason = unsupported_reason(method, common, graphs, candidates)
+                if reason is None:
                     jobs += plan(graphs, [method], {method: common}, protocol, seeds, {method: candidates})
             except InputError as error:
-                reasons = [str(error)]
-            if reasons:
-                left_out[name] = reasons[0]
+                reason = str(error)
+            if reason is not None:
+                left_out[name] = reason
     jobs.sort(key=lambda job: job.seed)  # ordered by seed, so that early results are comparable
     return Part(sweep, graphs.name, methods, tuple(jobs), left_out)
 
@@ -220,28 +220,29 @@ def table_settings(
     return spec.candidates_for(dataset, method, changes)
 
 
-def unsupported_reasons(
-    method: str, common: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], graphs: GraphSet
-) -> list[str]:
-    """Return why the method cannot be used on these graphs, for each of the candidates for which it cannot."""
-    reasons = [unsupported_reason(method, {**common, **candidate}, graphs) for candidate in candidates or ({},)]
-    return [reason for reason in reasons if reason is not None]
+def unsupported_reason(
+    method: str, settings: Mapping[str, Any], graphs: GraphSet, candidates: Sequence[Mapping[str, Any]] = ()
+) -> str | None:
+    """Return why the method, with one of the candidates, cannot be used on these graphs, or None.
 
-
-def unsupported_reason(method: str, settings: Mapping[str, Any], graphs: GraphSet) -> str | None:
-    """Return why the method cannot be used on these graphs, or None; raise an error for invalid settings."""
+    Raises:
+        InputError: if settings are not valid.
+    """
     kind = "classes" if graphs.y is None else target_kind(graphs.y)
     if kind == "numbers" and not METHODS[method].regressor:
         return f"{method} predicts classes, not numbers"
-    try:
-        estimator = build(method, settings, seed=0, size=int(graphs.sizes.max()), numbers=kind == "numbers")
-    except MissingDependencyError as error:
-        return str(error)
-    estimator._check_params()
     gaps = kind == "labels" and np.isnan(np.asarray(graphs.y, dtype=float)).any()
-    if gaps and isinstance(estimator, GraphClassifier) and not estimator._supports_gaps:
-        return f"{method} cannot learn from targets with gaps"
-    return estimator._unsupported(graphs)
+    for candidate in candidates or ({},):
+        try:
+            estimator = build(method, {**settings, **candidate}, 0, int(graphs.sizes.max()), kind == "numbers")
+        except MissingDependencyError as error:
+            return str(error)
+        estimator._check_params()
+        if gaps and isinstance(estimator, GraphClassifier) and not estimator._supports_gaps:
+            return f"{method} cannot learn from targets with gaps"
+        if (reason := estimator._unsupported(graphs)) is not None:
+            return reason
+    return None
 
 
 def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[Row]:
@@ -306,9 +307,8 @@ def about(graphs: GraphSet) -> dict[str, Any]:
     }
 
 
-def nothing_to_run(parts: Sequence[Part], datasets: Datasets) -> IsoNNError | None:
-    """Return the error if nothing can be run, or None."""
-    if any(part.jobs for part in parts):
-        return None
-    reasons = [*datasets.absent.values(), *(reason for part in parts for reason in part.left_out.values())]
-    return InputError("; ".join(dict.fromkeys(reasons)))
+def check_jobs(parts: Sequence[Part], datasets: Datasets) -> None:
+    """Raise `InputError` with the reasons if nothing can be run."""
+    if not any(part.jobs for part in parts):
+        reasons = [*datasets.absent.values(), *(reason for part in parts for reason in part.left_out.values())]
+        raise InputError("; ".join(dict.fromkeys(reasons)))

@@ -237,14 +237,10 @@ def curves_markdown(curves: Mapping[str, Mapping[int, float]], metric: str) -> s
     lines = [["training graphs", *map(str, steps)]]
     for name, points in curves.items():
         lines.append([name, *(f"{points[step]:.{digits}f}" if step in points else "" for step in steps)])
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
-    return "\n".join(
-        _line(
-            [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
-        )
-        for line in lines
-    )
+    first, *others = (max(map(len, column)) for column in zip(*lines, strict=True))
+    lines = [[line[0].ljust(first), *map(str.rjust, line[1:], others)] for line in lines]
+    lines.insert(1, ["-" * first, *("-" * (width - 1) + ":" for width in others)])
+    return "\n".join(map(_line, lines))
 
 
 def as_csv(parts: Iterable[tuple[str, Sequence[Row]]]) -> str:

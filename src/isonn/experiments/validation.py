@@ -87,7 +87,8 @@ def metrics_of(target: Target, truth: NDArray[Any], answers: Floats) -> dict[str
         0.6666666666666666
     """
     if target.numeric:
-        return _number_metrics(target.decode(truth), answers)
+        values = target.metrics(target.decode(truth), answers)
+        return {"R²": values["r2"], "RMSE": values["rmse"], "MAE": values["mae"]}
     if not target.exclusive:
         areas = [_area(truth[:, j] == 1, answers[:, j], np.isfinite(truth[:, j])) for j in range(answers.shape[1])]
         finite = [area for area in areas if np.isfinite(area)]
@@ -108,17 +109,6 @@ def metrics_of(target: Target, truth: NDArray[Any], answers: Floats) -> dict[str
         "sensitivity": recall[1],
         "specificity": recall[0],
         "MCC": (hits * clear - false * misses) / np.sqrt(product) if product else np.nan,
-    }
-
-
-def _number_metrics(truth: Floats, answers: Floats) -> dict[str, float]:
-    error = truth - answers
-    squares, total = np.nanmean(error**2, axis=0), np.nanvar(truth, axis=0)
-    r2 = 1 - squares / np.where(total > 0, total, np.nan)
-    return {
-        "R²": float(np.mean(r2)),
-        "RMSE": float(np.mean(np.sqrt(squares))),
-        "MAE": float(np.mean(np.nanmean(np.abs(error), axis=0))),
     }
 
 

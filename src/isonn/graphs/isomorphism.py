@@ -46,9 +46,8 @@ def twin_groups(graphs: GraphSet) -> IntArray:
     """
     colours = _colours(graphs)
     buckets: dict[tuple[int, int, int], list[int]] = {}
-    totals = np.zeros(len(graphs), dtype=np.uint64)
-    np.add.at(totals, np.repeat(np.arange(len(graphs)), graphs.sizes), mix64(colours))
-    keys = zip(graphs.sizes.tolist(), np.diff(graphs.edge_offsets).tolist(), totals.tolist(), strict=True)
+    totals = _totals(graphs, colours).tolist()
+    keys = zip(graphs.sizes.tolist(), np.diff(graphs.edge_offsets).tolist(), totals, strict=True)
     for i, key in enumerate(keys):
         buckets.setdefault(key, []).append(i)
 
@@ -114,10 +113,13 @@ def graph_hashes(graphs: GraphSet, salt: int | None = None) -> _Hashes:
     if step < len(graphs):  # a graph's hash does not depend on the others
         return np.concatenate([graph_hashes(graphs[i : i + step], salt) for i in range(0, len(graphs), step)])
     colours = _colours(graphs, _node_hashes(graphs), _label_hashes(graphs.edge_labels))
-    totals = mix64(graphs.sizes.astype(np.uint64))
-    np.add.at(totals, np.repeat(np.arange(len(graphs)), graphs.sizes), mix64(colours))
-    hashes = mix64(totals)
+    hashes = mix64(mix64(graphs.sizes.astype(np.uint64)) + _totals(graphs, colours))
     return hashes if salt is None else mix64(hashes ^ np.uint64(salt))
+
+
+def _totals(graphs: GraphSet, colours: _Hashes) -> _Hashes:
+    """Return the sum over the nodes of each graph, which does not depend on their order."""
+    return np.add.reduceat(mix64(colours), graphs.node_offsets[:-1])
 
 
 def _node_hashes(graphs: GraphSet) -> _Hashes | None:

@@ -150,7 +150,6 @@ class Column:
         signs: number of bounds (">", "<") and of approximate values ("~").
         units: number of cells with each unit.
         texts: number of cells with each text, for the first texts that are not numbers.
-        other_texts: number of further cells that are not numbers.
         dates: number of cells that are dates.
         distinct: the first distinct texts, at most one more than classes may have.
     """
@@ -162,7 +161,6 @@ class Column:
     signs: Counter[str] = field(default_factory=Counter)
     units: Counter[str] = field(default_factory=Counter)
     texts: Counter[str] = field(default_factory=Counter)
-    other_texts: int = 0
     dates: int = 0
     distinct: set[str] = field(default_factory=set)
 
@@ -197,14 +195,10 @@ class Column:
             self.units[value.unit] += 1
             self.whole = self.whole and value.number.is_integer()
         else:
-            self._add_text(text.strip())
-
-    def _add_text(self, text: str) -> None:
-        self.dates += _DATE.fullmatch(text) is not None
-        if text in self.texts or len(self.texts) <= 2 * MOST_CLASSES:
-            self.texts[text] += 1
-        else:
-            self.other_texts += 1
+            word = text.strip()
+            self.dates += _DATE.fullmatch(word) is not None
+            if word in self.texts or len(self.texts) <= 2 * MOST_CLASSES:
+                self.texts[word] += 1
 
     @property
     def numeric(self) -> bool:
@@ -436,7 +430,7 @@ def _as_classes(column: Column, name: str, texts: Counter[str], given: Mapping[s
             told.append(f"{name!r}: {', '.join(map(repr, sorted(forms)))} are read as one class, {classes[key]!r}")
     spellings |= {key: to for key, to in given.items() if key not in spellings}
     spellings = {text: None if to is None else classes.get(answer(to), to) for text, to in spellings.items()}
-    if len(folded) > MOST_CLASSES or column.other_texts:
+    if len(folded) > MOST_CLASSES:
         told.append(f"{name!r} has more than {MOST_CLASSES} different texts, each of which is a class")
     return TargetReading(name, "classes", tuple(told), unit_of(name), spellings)
 
