@@ -188,9 +188,9 @@ class _Grouped(Protocol):
                 "fifth of the training part; a seed draws the folds and the weights"
             )
 
+    @abstractmethod
     def groups(self, graphs: GraphSet) -> IntArray:
         """Return the group of each graph, shape (g,)."""
-        raise TypeError(f"{type(self).__name__} does not implement groups")
 
     def split(self, graphs: GraphSet, seed: int) -> list[Fold]:
         """Return folds of all graphs; fewer if a class is too small or groups are too few."""

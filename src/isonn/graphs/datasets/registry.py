@@ -134,7 +134,7 @@ def locate(name_or_path: str | os.PathLike[str], on_progress: OnProgress | None 
         return entry, _fetch(entry, on_progress)
     path = Path(name_or_path).expanduser()
     if not is_path(path):
-        raise DatasetError(f"there is no dataset and no file {str(path)!r:.100}{_nearest(path.stem)}")
+        raise _unknown(str(path))
     return None, path
 
 
@@ -190,7 +190,7 @@ def _entry(name: str | os.PathLike[str]) -> Entry | None:
 def _named(name: str) -> Entry:
     entry = _entry(name)
     if entry is None:
-        raise DatasetError(f"there is no dataset and no file {name!r:.100}{_nearest(name)}")
+        raise _unknown(name)
     return entry
 
 
@@ -213,7 +213,7 @@ def _fetch(entry: Entry, on_progress: OnProgress | None) -> Path:
     if path is not None:
         return path
     if entry.url is None and entry not in ENTRIES:
-        raise DatasetError(f"there is no dataset and no file {entry.name!r:.100}{_nearest(entry.name)}")
+        raise _unknown(entry.name)
     if entry.url is None:
         root, files = _data_folder(), " or ".join(entry.files)
         where = f"put {files} into {root or cache_folder()}{'' if root else ' or into the folder set by ISONN_DATA'}"
@@ -237,11 +237,13 @@ def _verify(entry: Entry, path: Path) -> None:
         )
 
 
-def _nearest(word: str) -> str:
-    names = {name.casefold(): name for name in (*TU_NAMES, *(entry.name for entry in ENTRIES))}
-    close = [names[match] for match in difflib.get_close_matches(word.casefold(), sorted(names), n=3, cutoff=0.6)]
-    listed = "`isonn data list` shows the known names"
-    return f"; a path works too; {f'did you mean {meant}?' if (meant := ' or '.join(close)) else listed}"
+def _unknown(name: str) -> DatasetError:
+    """Return the error about a name that is neither a dataset nor a path, with the nearest names."""
+    names = {listed.casefold(): listed for listed in (*TU_NAMES, *(entry.name for entry in ENTRIES))}
+    close = difflib.get_close_matches(Path(name).stem.casefold(), sorted(names), n=3, cutoff=0.6)
+    meant = " or ".join(names[match] for match in close)
+    hint = f"did you mean {meant}?" if meant else "`isonn data list` shows the known names"
+    return DatasetError(f"there is no dataset and no file {name!r:.100}; a path works too; {hint}")
 
 
 def read_entry(entry: Entry, path: Path, **options: Any) -> GraphSet:
