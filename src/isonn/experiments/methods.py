@@ -170,7 +170,9 @@ def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:
         ('size', 'majority')
     """
     asked = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
-    chosen = dict.fromkeys(method for name in asked if name for method in (METHODS if name == ALL else [_known(name)]))
+    chosen = dict.fromkeys(
+        method for name in asked if name for method in (METHODS if name == ALL else [_full_name(name)])
+    )
     if not chosen:
         raise InputError(f"no method was named; name some of {', '.join(METHODS)}, or {ALL}")
     return tuple(chosen)
@@ -178,7 +180,7 @@ def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:
 
 def takes_confounds(name: str) -> bool:
     """Return whether a method regresses the confounds of graphs out of their connections."""
-    method = METHODS[_known(name)]
+    method = METHODS[_full_name(name)]
     return bool(getattr(importlib.import_module(method.module), method.estimator).takes_confounds)
 
 
@@ -191,7 +193,7 @@ def build(name: str, settings: Mapping[str, Any], seed: int, size: int, numbers:
         size: nodes of the largest graph of the dataset, test graphs included as in the paper, for methods that pad.
         numbers: whether to build the regressor.
     """
-    method = METHODS[_known(name)]
+    method = METHODS[_full_name(name)]
     if numbers and not method.regressor:
         raise InputError(f"{name} predicts classes, not numbers; leave it out")
     estimator = getattr(importlib.import_module(method.module), method.regressor if numbers else method.estimator)
@@ -205,7 +207,8 @@ def build(name: str, settings: Mapping[str, Any], seed: int, size: int, numbers:
     return built
 
 
-def _known(name: str) -> str:
+def _full_name(name: str) -> str:
+    """Return the name of a method in `METHODS`; raise `InputError` if there is none."""
     if name in METHODS:
         return name
     if name.removesuffix(f"-{PAPER_EPOCHS}") in _OWN_EPOCHS:  # their stored results have the shorter name
@@ -213,13 +216,13 @@ def _known(name: str) -> str:
     raise InputError(f"{unknown_name('method', name, METHODS)}, and {ALL}")
 
 
-def unknown_name(what: str, name: str, known: Collection[str]) -> str:
-    """Return the sentence about a name that does not exist, with the nearest of the known names.
+def unknown_name(what: str, name: str, names: Collection[str]) -> str:
+    """Return the sentence about a name that does not exist, with the nearest of the names that do.
 
     Example:
         >>> unknown_name("method", "sise", ["size", "gcn"])
         "there is no method 'sise'; did you mean size? Known methods are size, gcn"
     """
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     meant = f"; did you mean {near[0]}? Known" if near else "; known"
-    return f"there is no {what} {name!r}{meant} {what}s are {', '.join(known)}"
+    return f"there is no {what} {name!r}{meant} {what}s are {', '.join(names)}"

@@ -211,18 +211,18 @@ class _Grouped(Protocol):
     def _all_groups(self, graphs: GraphSet) -> IntArray:
         """Return the groups, or those of the column if there is one; cached per set, since every job needs them."""
         key = f"{self.name}:{self.digest(graphs)}"
-        if key not in _known_groups:
-            if len(_known_groups) >= 8:
-                _known_groups.clear()
+        if key not in _groups_by_digest:
+            if len(_groups_by_digest) >= 8:
+                _groups_by_digest.clear()
             if self.column:
                 groups = np.unique(self._values(graphs).astype(str), return_inverse=True)[1].astype(np.int64)
             else:
                 groups = self.groups(graphs)
-            _known_groups[key] = groups
-        return _known_groups[key]
+            _groups_by_digest[key] = groups
+        return _groups_by_digest[key]
 
 
-_known_groups: dict[str, IntArray] = {}
+_groups_by_digest: dict[str, IntArray] = {}
 
 
 def about_run(about: str, folds: int) -> str:

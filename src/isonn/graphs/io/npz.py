@@ -60,9 +60,7 @@ class SavedReader(Reader):
     def read(self, path: Path) -> GraphSet:
         """Return the saved set, unchanged."""
         with _damage_named(path, "save it again with GraphSet.save"):
-            arrays = read_arrays(path)
-            with zipfile.ZipFile(path) as archive:
-                about = json.loads(archive.read(_DESCRIPTION))
+            arrays, about = read_arrays(path), _description(path)
             if about.get("format") != FORMAT or about.get("version") != VERSION:
                 written = f"{about.get('format')!r:.40} version {about.get('version')!r:.20}"
                 raise DatasetError(
@@ -93,13 +91,17 @@ class SavedReader(Reader):
     def title(self, path: Path) -> str:
         """Return the name under which the set was saved."""
         try:
-            with zipfile.ZipFile(path) as archive:
-                return str(json.loads(archive.read(_DESCRIPTION))["name"])
+            return str(_description(path)["name"])
         except (OSError, *DAMAGE):
             return path.stem
 
 
 READER = SavedReader()
+
+
+def _description(path: Path) -> Any:
+    with zipfile.ZipFile(path) as archive:
+        return json.loads(archive.read(_DESCRIPTION))
 
 
 def save(graphs: GraphSet, path: Path) -> None:

@@ -235,13 +235,13 @@ class _Folder:
 
         Blank lines are not counted. None if the numbers are not in the order of the bounds.
         """
-        lines, count, part = [0], 0, 0
+        lines, count, current = [0], 0, 0
         for rows in number_blocks(self.file(what), FILES[what]):
             parts = np.searchsorted(bounds, rows[:, 0]) - 1  # the part of each line
-            if parts[0] < part or (np.diff(parts) < 0).any():
+            if parts[0] < current or (np.diff(parts) < 0).any():
                 return None
-            part = int(parts[-1])
-            above = count + np.searchsorted(parts, np.arange(len(lines), part + 1))
+            current = int(parts[-1])
+            above = count + np.searchsorted(parts, np.arange(len(lines), current + 1))
             lines, count = [*lines, *above.tolist()], count + len(rows)
         return lines + [count] * (len(bounds) + 1 - len(lines))
 
