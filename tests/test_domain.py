@@ -117,14 +117,36 @@ def test_graphs_out_of_the_domain_are_predicted_worse():
     assert (high - low)[hard].mean() > 1.5 * (high - low)[~hard].mean()
 
 
-def test_limits_are_where_held_out_errors_rise():
-    distance = np.linspace(0, 1, 300)
-    errors = np.where(distance < 0.5, 0.5, np.where(distance < 0.8, 1.2, 2.5))
-    limits = Limits.fit(distance, errors / errors.mean(), np.zeros((300, 1)))
-    np.testing.assert_allclose(limits.distances, [0.5, 0.8], atol=0.01)
-    flat = Limits.fit(distance, np.full(300, 0.999), np.zeros((300, 1)))
-    verdicts = flat.verdicts(np.array([0.0, 0.5, 1.0, 1.01]), np.zeros((4, 1)), np.zeros(4, dtype=int))
+@pytest.mark.parametrize(
+    ("rises", "expected"),
+    [((0.85, 0.97), (0.85, 0.97)), ((0.3, 0.5), (0.7, 0.9))],  # the second: most training graphs are in the domain
+)
+def test_limits_are_where_held_out_errors_rise_but_leave_most_training_graphs_in(rises, expected):
+    distance = np.linspace(0, 1, 1001)
+    errors = np.where(distance < rises[0], 0.5, np.where(distance < rises[1], 1.2, 4.0))
+    limits = Limits.fit(distance, errors, np.zeros((1001, 1)))
+    np.testing.assert_allclose(limits.distances, expected, atol=0.002)
+
+
+def test_verdicts_compare_distances_with_the_limits():
+    distance, terms, nothing = np.array([0.0, 0.5, 1.0, 1.01]), np.zeros((4, 1)), np.zeros(4, dtype=int)
+    flat = Limits.fit(np.linspace(0, 1, 300), np.full(300, 0.999), np.zeros((300, 1)))
+    verdicts = flat.verdicts(distance, np.zeros(4, dtype=bool), terms, nothing)
     assert verdicts.tolist() == ["in", "in", "in", "out"]  # farther than any training graph
+    assert flat.verdicts(distance, np.ones(4, dtype=bool), terms, nothing).tolist() == ["in", "in", "in", "borderline"]
+
+
+def test_no_training_graph_is_out_of_the_domain(fitted, graphs):
+    verdict = fitted.domain(graphs[:150]).verdict
+    assert "out" not in verdict
+    assert (verdict == "in").mean() > 0.6
+
+
+def test_the_sentence_says_whether_similar_graphs_were_predicted_badly(fitted, graphs):
+    for known in fitted.domain(graphs):
+        if known.verdict != "in" and not known.unseen and not known.outside:
+            badly = known.text.endswith("similar training graphs were predicted badly when held out.")
+            assert badly == known.familiar
 
 
 def test_graphs_of_the_same_group_are_no_neighbours_in_calibration():

@@ -2,11 +2,12 @@
 
 The distance of a graph is 0 if its nearest training graphs are equal to it and were predicted well when they were held
 out, and 1 if they share nothing with it or were predicted badly: one minus the mean of similarity times reliability
-over the nearest graphs, each weighed by the fourth power of its similarity. The verdict compares it with the held-out
-errors of training graphs at the same distance from graphs of other groups: "in" below the mean error, "out" above
-`OUT` times the mean error or farther than any training graph, else "borderline". A graph is "out", too, if a
-whole-graph term, such as the number of nodes, is far outside the range of the training graphs, or if it has a node of
-a kind that no training graph has.
+over the nearest graphs, each weighed by the fourth power of its similarity. The verdict compares it with the distances
+of training graphs from graphs of other groups, and with their held-out errors: "borderline" is farther than 70 % of
+them, where the error to expect is at least the mean, "out" farther than 90 %, where it is 1.5 times the mean, or
+farther than any. A graph is "out", too, if a whole-graph term, such as the number of nodes, is far outside the range of
+the training graphs, or if it has a node of a kind that no training graph has. A graph that equals a training graph is
+never "out".
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ from isonn.references import Near, References
 
 #: The verdicts, from familiar to unknown.
 VERDICTS = ("in", "borderline", "out")
-#: Graphs are "out" where the expected error is so many times the mean.
-OUT = 1.5
+#: "borderline" and "out" begin where the expected error is so many times the mean, and beyond this share of the
+#: training graphs. Errors alone called a quarter of held-out BBBP and BACE molecules "out", most predicted well.
+LEVELS, FARTHER = (1.0, 1.5), (0.7, 0.9)
+#: From this similarity on, two graphs are equal for the model; stored features are rounded to half precision.
+EQUAL = 1 - 1e-5
 #: An error of so many times the mean makes a neighbour unreliable.
 UNRELIABLE = 2.0
 #: A term is outside if it leaves the range of the training graphs by this share of the range.
@@ -75,6 +79,7 @@ class GraphDomain:
 
     verdict: str
     distance: float
+    familiar: bool
     unseen: list[UnseenPiece]
     outside: list[str]
     neighbours: list[Neighbour]
@@ -84,13 +89,16 @@ class GraphDomain:
         """The verdict in a sentence.
 
         Example:
-            >>> GraphDomain("out", 0.9, [], ["nodes 60 (training: 3 to 29)"], []).text
+            >>> GraphDomain("out", 0.9, False, [], ["nodes 60 (training: 3 to 29)"], []).text
             'Out of domain: nodes 60 (training: 3 to 29).'
         """
         start = {"in": "In domain", "borderline": "Borderline", "out": "Out of domain"}[self.verdict]
         facts = self.outside[:SHOWN]
         if self.unseen:
             facts.append(f"no training graph has {', '.join(piece.name for piece in self.unseen[:SHOWN])}")
+        if self.verdict != "in" and not facts:
+            badly = "similar training graphs were predicted badly when held out"
+            facts = [badly if self.familiar else "no training graph is similar enough"]
         return f"{start}: {'; '.join(facts)}." if facts else f"{start}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,6 +128,7 @@ class Domain(Sequence[GraphDomain]):
     Attributes:
         verdict: "in", "borderline" or "out", shape (g,).
         distance: from 0 to 1, shape (g,): how far each graph is from training graphs that are predicted well.
+        familiar: whether similar training graphs exist, well predicted or not, shape (g,).
         unseen: the smallest pieces of each graph, up to four nodes, that no training graph has.
         outside: for each graph, the terms outside the range of the training graphs, in words.
         neighbours: the three most similar training graphs of each graph; empty lists unless the model was fitted with
@@ -137,11 +146,12 @@ class Domain(Sequence[GraphDomain]):
         self,
         verdict: NDArray[np.str_],
         distance: Floats,
+        familiar: NDArray[np.bool_],
         outside: list[list[str]],
         unseen_of: Callable[[int], list[UnseenPiece]],
         neighbours_of: Callable[[int], list[Neighbour]],
     ) -> None:
-        self.verdict, self.distance, self.outside = verdict, distance, outside
+        self.verdict, self.distance, self.familiar, self.outside = verdict, distance, familiar, outside
         self._unseen_of, self._neighbours_of = unseen_of, neighbours_of
 
     def __len__(self) -> int:
@@ -156,7 +166,12 @@ class Domain(Sequence[GraphDomain]):
             return [self[i] for i in range(len(self))[index]]
         i = range(len(self))[index]
         return GraphDomain(
-            str(self.verdict[i]), float(self.distance[i]), self._unseen_of(i), self.outside[i], self._neighbours_of(i)
+            str(self.verdict[i]),
+            float(self.distance[i]),
+            bool(self.familiar[i]),
+            self._unseen_of(i),
+            self.outside[i],
+            self._neighbours_of(i),
         )
 
     def __iter__(self) -> Iterator[GraphDomain]:
@@ -224,24 +239,30 @@ class Limits:
         expected = IsotonicRegression().fit_transform(distance[order], errors[order])
         farthest = float(np.nextafter(distance.max(initial=0.0), np.inf))
         limits = []
-        for level in (1.0, OUT):
+        for level, share in zip(LEVELS, FARTHER, strict=True):
             above = np.flatnonzero(expected >= level)
-            limits.append(min(float(distance[order][above[0]]), farthest) if len(above) else farthest)
+            wrong = float(distance[order][above[0]]) if len(above) else farthest
+            far = float(np.nextafter(np.quantile(distance, share), np.inf)) if len(distance) else farthest
+            limits.append(min(max(wrong, far), farthest))
         known = np.isfinite(terms)
         low = np.where(known, terms, np.inf).min(axis=0, initial=np.inf)
         high = np.where(known, terms, -np.inf).max(axis=0, initial=-np.inf)
         empty = low > high
         return cls(np.array(limits), np.where(empty, 0.0, low), np.where(empty, 0.0, high))
 
-    def verdicts(self, distance: Floats, terms: Floats, unknown: IntArray) -> NDArray[np.str_]:
+    def verdicts(
+        self, distance: Floats, equal: NDArray[np.bool_], terms: Floats, unknown: IntArray
+    ) -> NDArray[np.str_]:
         """Return the verdict of each graph.
 
         Args:
             distance: from `distances`.
+            equal: whether a training graph is equal to it, shape (g,).
             terms: whole-graph terms, shape (g, terms).
             unknown: 2 for graphs with a node that is unseen in every view, 1 in some view, else 0.
         """
         level = np.searchsorted(self.distances, distance, side="right")
+        level = np.where(equal, np.minimum(level, 1), level)
         beyond, slack = self._beyond(terms)
         level = np.maximum(level, np.where((beyond > slack).any(axis=1), 2, (beyond > 0).any(axis=1)))
         return np.array(VERDICTS)[np.maximum(level, unknown)]
@@ -277,10 +298,16 @@ class Limits:
         return cls(**found)
 
 
-def distances(references: References, near: Near) -> Floats:
-    """Return the distance of graphs from training graphs that are predicted well, shape (g,), from 0 to 1."""
-    errors = references.mean_error[near.reference]
-    reliable = 1 - np.minimum(errors / UNRELIABLE, 1)
+def distances(near: Near, references: References | None = None) -> Floats:
+    """Return the distance of graphs from training graphs that are predicted well, shape (g,), from 0 to 1.
+
+    Args:
+        near: the nearest training graphs.
+        references: their held-out errors; without, all count as predicted well.
+    """
+    reliable = 1.0
+    if references is not None:
+        reliable = 1 - np.minimum(references.mean_error[near.reference] / UNRELIABLE, 1)
     weights = near.similarity**4 + 1e-12
     return np.asarray(1 - (weights * near.similarity * reliable).sum(axis=1) / weights.sum(axis=1))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from isonn.conformal import Conformal
-from isonn.domain import Domain, Examples, Limits, Neighbour, distances, strongest_pieces
+from isonn.domain import EQUAL, Domain, Examples, Limits, Neighbour, distances, strongest_pieces
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
@@ -95,7 +95,7 @@ class Trust:
             signals = references.signals(learned.near)[np.searchsorted(learned.graphs, graph)]
         conformal = Conformal.fit(held_out[rows], targets[rows], target, graph, distinct.groups[graph], signals)
         terms = training.survey.terms[distinct.graph >= 0]
-        limits = Limits.fit(distances(references, learned.near), learned.errors, terms)
+        limits = Limits.fit(distances(learned.near, references), learned.errors, terms)
         examples = None if describe is None else describe(distinct.rows[learned.members], size)
         return cls(conformal, references, limits, examples)
 
@@ -118,7 +118,8 @@ class Trust:
 
     def _domain(self, model: SubgraphModel, graphs: GraphSet, assessed: Assessed) -> Domain:
         vectorizer, near, examples = model.vectorizer, assessed.near, self.examples
-        distance = distances(self.references, near)
+        distance = distances(near, self.references)
+        equal = near.similarity[:, 0] >= EQUAL
         names = [name for terms in terms_of(model.kind) for name in terms.names]
         name_of = lru_cache(maxsize=None)(lambda column: vectorizer.templates_[column].text())
 
@@ -128,8 +129,9 @@ class Trust:
             return examples.neighbours(near.similarity[i], near.reference[i], assessed.pieces[i], name_of)
 
         return Domain(
-            self.limits.verdicts(distance, assessed.terms, assessed.unknown),
+            self.limits.verdicts(distance, equal, assessed.terms, assessed.unknown),
             distance,
+            distances(near) < self.limits.distances[0],
             self.limits.outside(assessed.terms, names),
             lambda i: unseen_pieces(vectorizer, graphs[i : i + 1]),
             neighbours_of,

@@ -61,9 +61,6 @@ def trust_section(
 def trust_row(explanation: Explanation, name: str, naming: Naming, look: Symbols | None) -> TrustRow:
     """Return the row of a graph; without ``look`` nothing is drawn."""
     domain = explanation.domain
-    sentence = "" if domain is None else domain.text
-    if sentence in ("Borderline.", "Out of domain."):
-        sentence = f"{sentence[:-1]}: no training {naming.noun} that was predicted well is similar enough."
     drawing = None
     if domain is not None and domain.unseen and look is not None:
         marks = [Mark(piece.nodes, text="new") for piece in domain.unseen]
@@ -73,7 +70,7 @@ def trust_row(explanation: Explanation, name: str, naming: Naming, look: Symbols
         name,
         _range_words(explanation, naming),
         "" if domain is None else domain.verdict,
-        sentence,
+        "" if domain is None else domain.text,
         () if domain is None else tuple(_case(case, explanation, naming) for case in domain.neighbours),
         drawing,
     )
