@@ -12,7 +12,7 @@ never "out".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from typing import Any, overload
@@ -85,21 +85,29 @@ class GraphDomain:
     neighbours: list[Neighbour]
 
     @property
+    def reason(self) -> str:
+        """What decided a verdict other than "in", in words; "" for "in"."""
+        if self.verdict == "in":
+            return ""
+        facts = self.outside[:SHOWN]
+        if kinds := _names(piece for piece in self.unseen if len(piece.nodes) == 1):
+            facts.append(f"no training graph has {kinds}")
+        badly = "similar training graphs were predicted badly when held out"
+        return "; ".join(facts) or (badly if self.familiar else "no training graph is similar enough")
+
+    @property
     def text(self) -> str:
-        """The verdict in a sentence.
+        """The verdict with its reason, and the pieces that are new.
 
         Example:
             >>> GraphDomain("out", 0.9, False, [], ["nodes 60 (training: 3 to 29)"], []).text
             'Out of domain: nodes 60 (training: 3 to 29).'
         """
-        start = {"in": "In domain", "borderline": "Borderline", "out": "Out of domain"}[self.verdict]
-        facts = self.outside[:SHOWN]
-        if self.unseen:
-            facts.append(f"no training graph has {', '.join(piece.name for piece in self.unseen[:SHOWN])}")
-        if self.verdict != "in" and not facts:
-            badly = "similar training graphs were predicted badly when held out"
-            facts = [badly if self.familiar else "no training graph is similar enough"]
-        return f"{start}: {'; '.join(facts)}." if facts else f"{start}."
+        verdict = {"in": "In domain", "borderline": "Borderline", "out": "Out of domain"}[self.verdict]
+        reason = self.reason
+        sentence = f"{verdict}: {reason}." if reason else f"{verdict}."
+        new = _names(piece for piece in self.unseen if not reason or len(piece.nodes) > 1)
+        return f"{sentence} New: {new}." if new else sentence
 
     def to_dict(self) -> dict[str, Any]:
         """Return verdict, distance, text, unseen pieces, terms out of range and neighbours as plain data.
@@ -120,6 +128,11 @@ class GraphDomain:
             "outside": self.outside,
             "neighbours": neighbours,
         }
+
+
+def _names(pieces: Iterable[UnseenPiece]) -> str:
+    """Return the first different names of pieces."""
+    return ", ".join(list(dict.fromkeys(piece.name for piece in pieces))[:SHOWN])
 
 
 class Domain(Sequence[GraphDomain]):

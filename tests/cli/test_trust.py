@@ -43,7 +43,7 @@ def test_columns_are_those_of_the_model(folder):
         assessment = model.assess(new)
         assert [row["domain"] for row in rows] == assessment.domain.verdict.tolist()
         assert [row["domain"] for row in rows[1:]] == ["out", "out"]
-        assert "Fe" in rows[2]["new"]
+        assert "Fe" in rows[2]["out because"]
         np.testing.assert_allclose([float(row["distance"]) for row in rows], assessment.domain.distance, atol=1e-4)
         assert rows[0]["neighbour 1"].startswith("CCCCCCCCO (")
         if name == "numbers":

@@ -98,21 +98,16 @@ def _interval(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
 
 def _domain_names(clf: Any, _: float) -> dict[str, bool]:
     _require(clf, "--domain", "_trust", "a subgraph")
-    return {"domain": False, "distance": True, "new": False}
+    return {"domain": False, "distance": True, "out because": False}
 
 
 def _domain(clf: Any, graphs: GraphSet, coverage: float) -> Cells:
-    """Return verdict and distance, and for graphs out of the domain what is new in them."""
+    """Return verdict and distance, and for graphs out of the domain the reason and what is new in them."""
     domain = _assessed(clf, graphs, coverage).domain
     assert domain is not None
     verdicts = domain.verdict.tolist()
-    new = [
-        "; ".join([*domain[i].outside[:SHOWN], *(piece.name for piece in domain[i].unseen[:SHOWN])])
-        if verdict == "out"
-        else ""
-        for i, verdict in enumerate(verdicts)
-    ]
-    return [verdicts, [f"{distance:.4f}" for distance in domain.distance.tolist()], new]
+    reasons = [domain[i].text.split(": ", 1)[1] if verdict == "out" else "" for i, verdict in enumerate(verdicts)]
+    return [verdicts, [f"{distance:.4f}" for distance in domain.distance.tolist()], reasons]
 
 
 def _neighbour_names(clf: Any, _: float) -> dict[str, bool]:
