@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
-from itertools import pairwise
 
 from rdkit import Chem
 from rdkit.Chem import BondType, Mol, RWMol
@@ -174,33 +173,19 @@ def _numbers() -> dict[str, int]:
 
 def _kekulized(molecule: Mol, double: tuple[int, int] | None = None) -> RWMol:
     """Return a copy with alternating bonds instead of aromatic ones; the aromatic bond ``double`` is double in it."""
-    edited = RWMol(molecule)
-    with BlockLogs():
-        Chem.Kekulize(edited, clearAromaticFlags=True)
     bond = None if double is None else molecule.GetBondBetweenAtoms(*double)
-    if double is None or bond is None or not bond.GetIsAromatic():
-        return edited
-    if edited.GetBondBetweenAtoms(*double).GetBondType() == BondType.SINGLE:
-        for ends in pairwise([double[0], *(_alternating(molecule, edited, double[0], [double[1]]) or [])]):
-            swapped = edited.GetBondBetweenAtoms(*ends)
-            single = swapped.GetBondType() == BondType.SINGLE
-            swapped.SetBondType(BondType.DOUBLE if single else BondType.SINGLE)
+    with BlockLogs():
+        if bond is not None and bond.GetIsAromatic():
+            edited = RWMol(molecule)
+            fixed = edited.GetBondWithIdx(bond.GetIdx())
+            fixed.SetBondType(BondType.DOUBLE)
+            fixed.SetIsAromatic(False)
+            with suppress(Chem.KekulizeException):  # some aromatic bonds are never double, such as those of an oxygen
+                Chem.Kekulize(edited, clearAromaticFlags=True)
+                return edited
+        edited = RWMol(molecule)
+        Chem.Kekulize(edited, clearAromaticFlags=True)
     return edited
-
-
-def _alternating(molecule: Mol, edited: RWMol, end: int, path: list[int]) -> list[int] | None:
-    """Continue a path of aromatic bonds, double and single in turn, to ``end``, which its last bond is double to."""
-    wanted = BondType.DOUBLE if len(path) % 2 else BondType.SINGLE
-    for bond in edited.GetAtomWithIdx(path[-1]).GetBonds():
-        atom = bond.GetOtherAtomIdx(path[-1])
-        if bond.GetBondType() != wanted or atom in path or not molecule.GetBondWithIdx(bond.GetIdx()).GetIsAromatic():
-            continue
-        if atom == end:
-            if wanted == BondType.DOUBLE:
-                return [*path, end]
-        elif whole := _alternating(molecule, edited, end, [*path, atom]):
-            return whole
-    return None
 
 
 def _checked(edited: RWMol, touched: list[int]) -> Mol:
