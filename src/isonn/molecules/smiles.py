@@ -10,8 +10,8 @@ from isonn.errors import DatasetError
 from isonn.graphs.io.registry import RowTable
 from isonn.graphs.io.tables import SUFFIXES, begins_with_number, open_text, table_rows
 from isonn.graphs.io.target_column import is_missing, measured
-from isonn.molecules.convert import read_molecules
-from isonn.molecules.files import MoleculeReader, Record, choose_column, is_name
+from isonn.molecules.columns import choose_column
+from isonn.molecules.files import MoleculeReader, Record, is_name
 from isonn.molecules.parse import is_smiles
 
 #: Names of SMILES columns, in lower case.
@@ -103,12 +103,12 @@ def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str
     usual = [name for name in names if name.casefold() in _USUAL]
     if len(usual) == 1:
         return usual[0]
-    if any(_is_smiles([name]) for name in names if name not in usual):
+    if any(_holds_smiles([name]) for name in names if name not in usual):
         raise DatasetError(f"{path} begins with a molecule instead of column names; add a header line")
     titled = sum(map(bool, names)) == 1 and rows and sum(map(bool, rows[0])) > 1
     if not usual and (titled or (rows and any(cell.strip().casefold() in _USUAL for cell in rows[0]))):
         raise DatasetError(f"{path} has its column names in line 2; delete the line above them")
-    candidates = usual or [name for i, name in enumerate(names) if _is_smiles([r[i] for r in rows if len(r) > i])]
+    candidates = usual or [name for i, name in enumerate(names) if _holds_smiles([r[i] for r in rows if len(r) > i])]
     if len(candidates) == 1:
         return candidates[0]
     columns = ", ".join(map(repr, names))
@@ -123,13 +123,12 @@ def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str
     raise DatasetError(f"{path} has no column of SMILES among {columns}; {remedy}")
 
 
-def _is_smiles(cells: Sequence[str]) -> bool:
+def _holds_smiles(cells: Sequence[str]) -> bool:
     """Return whether most cells are molecules, ignoring numbers and single letters."""
     texts = [cell for cell in cells if not is_missing(cell)]
     if not texts or max(map(len, texts)) < 3:
         return False
-    _, problems = read_molecules(texts, standardize="none")
-    return len(problems) <= (1 - _SHARE) * len(texts)
+    return sum(not is_smiles(text) for text in texts) <= (1 - _SHARE) * len(texts)
 
 
 def _smi_records(path: Path) -> Iterator[Record]:
