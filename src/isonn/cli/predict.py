@@ -152,11 +152,9 @@ def _rules(graphs: Any) -> tuple[list[list[str]] | None, list[str] | None]:
     if graphs.kind != "molecules":
         return None, None
     from isonn.molecules import canonical_smiles, to_mol
-    from isonn.molecules.toxicophores import TOXICOPHORES, toxicophore_table
+    from isonn.molecules.toxicophores import toxicophores_in
 
-    table = toxicophore_table(to_mol(graph) for graph in graphs).tolist()
-    hits = [[name for name, hit in zip(TOXICOPHORES, row, strict=True) if hit] for row in table]
-    return hits, canonical_smiles(graphs).tolist()
+    return [toxicophores_in(to_mol(graph)) for graph in graphs], canonical_smiles(graphs).tolist()
 
 
 def _is_new(out: Path, resume: bool) -> bool:

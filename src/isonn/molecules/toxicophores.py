@@ -8,11 +8,8 @@ group, amines not beside a carboxylic acid or ester either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
 from rdkit import Chem
 from rdkit.Chem import Mol
 
@@ -23,24 +20,22 @@ TOXICOPHORES = {row["name"]: row["smarts"] for row in read_table("toxicophores")
 
 
 @lru_cache(maxsize=1)
-def _queries() -> tuple[Mol, ...]:
-    return tuple(Chem.MolFromSmarts(smarts) for smarts in TOXICOPHORES.values())
+def _queries() -> dict[str, Mol]:
+    return {name: Chem.MolFromSmarts(smarts) for name, smarts in TOXICOPHORES.items()}
 
 
-def toxicophore_table(molecules: Iterable[Mol]) -> NDArray[np.bool_]:
-    """Return which molecules hold which toxicophore.
+def toxicophores_in(molecule: Mol) -> list[str]:
+    """Return the names of the toxicophores that a molecule holds.
 
     Args:
-        molecules: RDKit molecules.
+        molecule: an RDKit molecule.
 
     Returns:
-        A row per molecule and a column per entry of :data:`TOXICOPHORES`.
+        keys of :data:`TOXICOPHORES`, in its order.
 
     Example:
         >>> from rdkit import Chem
-        >>> table = toxicophore_table([Chem.MolFromSmiles("O=[N+]([O-])c1ccccc1"), Chem.MolFromSmiles("CCO")])
-        >>> table.any(axis=1).tolist()
-        [True, False]
+        >>> toxicophores_in(Chem.MolFromSmiles("O=[N+]([O-])c1ccccc1"))
+        ['aromatic nitro']
     """
-    rows = [[molecule.HasSubstructMatch(query) for query in _queries()] for molecule in molecules]
-    return np.array(rows, dtype=np.bool_).reshape(len(rows), len(TOXICOPHORES))
+    return [name for name, query in _queries().items() if molecule.HasSubstructMatch(query)]
