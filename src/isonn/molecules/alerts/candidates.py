@@ -62,59 +62,52 @@ def match_atoms(molecule: Mol, queries: Sequence[Mol]) -> frozenset[int]:
     )
 
 
-class Library:
-    """Molecules that can be searched for patterns; fingerprints spare most of them a full search."""
-
-    def __init__(self, molecules: Sequence[Mol]) -> None:
-        self.molecules = molecules
-        self._library = SubstructLibrary(MolHolder(), PatternHolder())
-        for molecule in molecules:
-            self._library.AddMol(molecule)
-
-    def find(self, name: str, smarts: Sequence[str]) -> Candidate:
-        """Search the molecules for any of some patterns."""
-        queries = [Chem.MolFromSmarts(text) for text in smarts]
-        found = {i for query in queries for i in self._library.GetMatches(query, numThreads=1, maxResults=-1)}
-        atoms = {i: match_atoms(self.molecules[i], queries) for i in sorted(found)}
-        held = np.zeros(len(self.molecules), dtype=bool)
-        held[list(atoms)] = True
-        return Candidate(name, tuple(smarts), atoms, held)
-
-
 class Candidates:
     """The candidates of some molecules. Their classes take no part, so folds can share them.
 
     Args:
-        library: the molecules.
+        molecules: the molecules.
         templates: pieces of a model.
         counts: how often each molecule contains each piece, shape (g, pieces).
         usable: which pieces may become alerts, shape (pieces,).
         min_support: candidates in fewer molecules are left out.
+
+    Attributes:
+        named: groups, rings and families.
+        held: which molecule holds which of them, shape (g, named).
+        pieces: which molecule contains which of the frequent pieces, as 0 and 1.
     """
 
     def __init__(
-        self, library: Library, templates: Sequence[Template], counts: Any, usable: Rows, min_support: int
+        self, molecules: Sequence[Mol], templates: Sequence[Template], counts: Any, usable: Rows, min_support: int
     ) -> None:
-        self._library = library
-        found = Counter(
-            name for mol in library.molecules for name in {unit.name for unit in units(mol) if unit.group is not None}
+        self.molecules = molecules
+        self._library = SubstructLibrary(MolHolder(), PatternHolder())  # fingerprints spare most a full search
+        for molecule in molecules:
+            self._library.AddMol(molecule)
+        frequency = Counter(
+            name for molecule in molecules for name in {unit.name for unit in units(molecule) if unit.group is not None}
         )
-        names = [name for name, count in found.items() if name and count >= min_support]
-        names = list(dict.fromkeys([*sorted(names), *(family.name for family in FAMILIES)]))
-        every = [library.find(name, [group.smarts for group in groups_named(name)]) for name in names]
+        names = sorted(name for name, count in frequency.items() if name and count >= min_support)
+        names = list(dict.fromkeys([*names, *(family.name for family in FAMILIES)]))
+        every = [self.find(name, [group.smarts for group in groups_named(name)]) for name in names]
         self.named = [candidate for candidate in every if candidate.held.sum() >= min_support]
+        held = np.array([candidate.held for candidate in self.named], dtype=bool)
+        self.held: Rows = held.reshape(len(self.named), len(molecules)).T  # few molecules may have none
         counts = csc_array(counts)
         frequent = np.flatnonzero(usable & (np.diff(counts.indptr) >= min_support))
-        #: which molecule contains which of the frequent pieces, as 0 and 1
         self.pieces = csc_array(counts[:, frequent] > 0, dtype=np.float64)
         self._templates, self._columns = templates, frequent
         self._searched: dict[int, Candidate] = {}
 
-    @cached_property
-    def held(self) -> Rows:
-        """Which molecule holds which named candidate, shape (g, named)."""
-        held = np.array([candidate.held for candidate in self.named], dtype=bool)
-        return held.reshape(len(self.named), len(self._library.molecules)).T  # few molecules may have none
+    def find(self, name: str, smarts: Sequence[str]) -> Candidate:
+        """Search the molecules for any of some patterns."""
+        queries = [Chem.MolFromSmarts(text) for text in smarts]
+        matched = {i for query in queries for i in self._library.GetMatches(query, numThreads=1, maxResults=-1)}
+        atoms = {i: match_atoms(self.molecules[i], queries) for i in sorted(matched)}
+        held = np.zeros(len(self.molecules), dtype=bool)
+        held[list(atoms)] = True
+        return Candidate(name, tuple(smarts), atoms, held)
 
     @cached_property
     def within(self) -> Rows:
@@ -129,11 +122,8 @@ class Candidates:
         return within
 
     def piece(self, column: int) -> Candidate:
-        """Search the molecules for a piece: with the SMARTS that agrees best with the model's counts."""
+        """Search the molecules for a piece."""
         if column not in self._searched:
-            counted = self.pieces[:, [column]].toarray()[:, 0] > 0
-            template = self._templates[int(self._columns[column])]
-            patterns = dict.fromkeys(template_smarts(template, induced) for induced in (False, True))
-            searched = [self._library.find("", [smarts]) for smarts in patterns]
-            self._searched[column] = min(searched, key=lambda candidate: int((candidate.held != counted).sum()))
+            smarts = template_smarts(self._templates[int(self._columns[column])])
+            self._searched[column] = self.find("", [smarts])
         return self._searched[column]

@@ -17,7 +17,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import yes_or_no
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.splits import grouped_folds
-from isonn.molecules.alerts.candidates import Candidate, Candidates, Library, Rows
+from isonn.molecules.alerts.candidates import Candidate, Candidates, Rows
 from isonn.molecules.alerts.choose import Choice, choose, wilson
 from isonn.molecules.alerts.table import Alert, Alerts, Comparison, Member
 from isonn.molecules.convert import canonical_smiles, to_mol
@@ -72,12 +72,11 @@ class _Search:
 
     def __init__(self, clf: Any, graphs: GraphSet, truth: Rows, column: int, min_support: int) -> None:
         self.clf, self.graphs, self.truth, self.column, self.min_support = clf, graphs, truth, column, min_support
-        self.molecules = [to_mol(graphs[i]) for i in range(len(graphs))]
+        self.molecules = [to_mol(graph) for graph in graphs]
         self.seen = clf.seen_in_training(graphs)
         self.said = clf.predict_proba(graphs)[:, column]
-        self.library = Library(self.molecules)
         counts = clf.vectorizer_.transform(graphs)
-        self.candidates = Candidates(self.library, clf.templates_, counts, self._usable_pieces(), min_support)
+        self.candidates = Candidates(self.molecules, clf.templates_, counts, self._usable_pieces(), min_support)
         self.folds = self._folds()
 
     def _usable_pieces(self) -> Rows:
@@ -109,7 +108,7 @@ class _Search:
             rows = np.zeros(len(self.truth), dtype=bool)
             rows[train] = True
             others = choose(self.candidates, self.truth, rows, self.min_support)
-            theirs = {id(candidate) for one in others for candidate in (one.candidate, *one.members)}
+            theirs = {id(candidate) for other in others for candidate in (other.candidate, *other.members)}
             for other in others:
                 if self._earned(other.candidate.held & rows, rows):
                     warned[test] |= other.candidate.held[test]
@@ -117,7 +116,7 @@ class _Search:
                 if id(choice.candidate) in theirs:
                     agreed[i] += 1
                     judged[i][test] = choice.candidate.held[test]
-        toxicophores = [self.library.find(name, [smarts]) for name, smarts in TOXICOPHORES.items()]
+        toxicophores = [self.candidates.find(name, [smarts]) for name, smarts in TOXICOPHORES.items()]
         listed = [
             (self._alert(choice, rows, folds, toxicophores), choice.candidate)
             for choice, rows, folds in zip(chosen, judged, agreed, strict=True)

@@ -80,10 +80,12 @@ class Comparison(NamedTuple):
     alerts: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
 class Alerts(Sequence[Alert]):
     """Alerts, the surest first.
 
     Attributes:
+        alerts: the same as a list.
         label: the class they warn of.
         base: share of the class.
         rule: metrics of the rule "any alert is present" with the lists chosen without each fold, and the accuracy of
@@ -92,26 +94,21 @@ class Alerts(Sequence[Alert]):
         comparison: the published kinds of toxicophores beside the alerts.
     """
 
-    def __init__(
-        self,
-        alerts: list[Alert],
-        label: Any,
-        base: float,
-        rule: dict[str, float],
-        n_folds: int,
-        comparison: list[Comparison],
-    ) -> None:
-        self._alerts, self.label, self.base, self.rule = alerts, label, base, rule
-        self.n_folds, self.comparison = n_folds, comparison
+    alerts: list[Alert]
+    label: Any
+    base: float
+    rule: dict[str, float]
+    n_folds: int
+    comparison: list[Comparison]
 
     def __len__(self) -> int:
-        return len(self._alerts)
+        return len(self.alerts)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._alerts[index]
+        return self.alerts[index]
 
     def __repr__(self) -> str:
-        lines = [f"{self._count()} for class {self.label} (share {self.base:.2f})", *map(str, self._alerts[:10])]
+        lines = [f"{self._count()} for class {self.label} (share {self.base:.2f})", *map(str, self.alerts[:10])]
         return "\n  ".join(lines + (["..."] if len(self) > 10 else []))
 
     def _count(self) -> str:
