@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from isonn.compiled import compiled
 from isonn.errors import InputError
@@ -92,6 +93,11 @@ class Atoms:
     def count(self, bonds: Bonds) -> Counts:
         """Return the number of such bonds of each atom."""
         return np.bincount(bonds.here, minlength=len(self)).astype(np.int16)
+
+    def matrix(self, bonds: Bonds) -> csr_array:
+        """Return which atoms such bonds join, shape (n, n)."""
+        starts = np.concatenate([[0], np.cumsum(self.count(bonds))])
+        return csr_array((np.ones(len(bonds.here)), bonds.there, starts), shape=(len(self), len(self)))
 
     def near(self, which: Flags, bonds: Bonds) -> Counts:
         """Return how many neighbours of each atom, across such bonds, are among ``which``."""

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from rdkit import Chem
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from isonn.errors import InputError
@@ -172,28 +171,22 @@ def polar_surface(atoms: Atoms) -> Floats:
     kinds = (atoms.single, atoms.double, atoms.triple, atoms.conjugated)
     counts = (atoms.count(bonds) for bonds in kinds)
     facts = np.array([atoms.number, atoms.degree, atoms.hydrogens, atoms.charge, *counts])[:, chosen]
-    environment, (known, areas) = _environments(facts), _polar_areas()
-    place = np.searchsorted(known, environment).clip(max=len(known) - 1)
+    environment, (published, areas) = _environments(facts), _polar_areas()
+    place = np.searchsorted(published, environment).clip(max=len(published) - 1)
     # environments that are not in the table have a general formula
     start, per_neighbour = np.where(facts[0] == 7, [[30.5], [8.2]], [[28.5], [8.6]])
     general = np.maximum(0.0, start - per_neighbour * facts[1] + 1.5 * facts[2])
     listed = areas[place, _in_triangle(atoms, chosen).astype(np.int64)]
     area = np.zeros(len(atoms))
-    area[chosen] = np.where(known[place] == environment, listed, general)
+    area[chosen] = np.where(published[place] == environment, listed, general)
     return area
 
 
 def _in_triangle(atoms: Atoms, chosen: IntArray) -> Flags:
-    """Return which of some nitrogens and oxygens are in a ring of three."""
-    bonds, n = atoms.bonds[atoms.ring], len(atoms)
-    keys = bonds.here * np.int64(n) + bonds.there
-    wanted, found = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
-    wanted[chosen] = True
-    for step in (1, 2, 3):  # bonds are sorted, so the neighbours of an atom, at most four, are consecutive
-        pair = np.flatnonzero((bonds.here[step:] == bonds.here[:-step]) & wanted[bonds.here[step:]])
-        closing = bonds.there[pair] * np.int64(n) + bonds.there[pair + step]
-        found[bonds.here[pair][keys[np.searchsorted(keys, closing).clip(max=len(keys) - 1)] == closing]] = True
-    return found[chosen]
+    """Return which of some atoms are in a ring of three: two of their neighbours are bonded."""
+    joined = atoms.matrix(atoms.bonds[atoms.ring])
+    near = joined[chosen]
+    return np.asarray((near @ joined).multiply(near).sum(axis=1) > 0)
 
 
 def surface(atoms: Atoms) -> Floats:
@@ -213,11 +206,12 @@ def _covered(here: Any, there: Any, shorter: Any) -> Floats:
 
 
 def _donors(atoms: Atoms) -> Flags:
-    one = atoms.hydrogens == 1
     amine = atoms.aliphatic(7) & (atoms.hydrogens > 0)
     amine &= (atoms.valence == 3) | ((atoms.valence == 4) & (atoms.charge == 1))
     neutral = atoms.charge == 0
-    return np.asarray(amine | (neutral & one & (atoms.aliphatic(8, 16) | (atoms.element(7) & atoms.aromatic))))
+    return np.asarray(
+        amine | (neutral & (atoms.hydrogens == 1) & (atoms.aliphatic(8, 16) | (atoms.element(7) & atoms.aromatic)))
+    )
 
 
 def _acceptors(atoms: Atoms) -> Flags:
@@ -296,17 +290,14 @@ def _amides(atoms: Atoms) -> IntArray:
 
 def _rings(atoms: Atoms, owner: IntArray, g: int) -> Floats:
     """Return the number of independent rings of all bonds, and of aromatic bonds, of each molecule; shape (2, g)."""
-    rings, n = [], len(atoms)
+    rings = []
     for bonds in (atoms.bonds, atoms.conjugated):
-        degree = np.bincount(bonds.here, minlength=n)
-        first = np.concatenate([[0], np.cumsum(degree)])
-        table = csr_array((np.ones(len(bonds.here)), bonds.there, first), shape=(n, n))
         # bonds have both directions, so that strong components are components; scipy finds them in half the time
-        count, component = connected_components(table, connection="strong")
+        count, component = connected_components(atoms.matrix(bonds), connection="strong")
         owners = np.empty(count, dtype=np.int64)
         owners[component] = owner
-        nodes, parts = (np.bincount(which, minlength=g) for which in (owner, owners))
-        rings.append(np.bincount(owner, degree, minlength=g) / 2 - nodes + parts)
+        nodes, components = (np.bincount(which, minlength=g) for which in (owner, owners))
+        rings.append(np.bincount(owner, atoms.count(bonds), minlength=g) / 2 - nodes + components)
     return np.array(rings)
 
 
