@@ -61,51 +61,41 @@ def from_smiles(
         ['CH3', 'CH2', 'OH']
     """
     check_count("n_jobs", n_jobs)
-    if n_jobs == 1:
-        graphs, problems = read_molecules(smiles, name, standardize=standardize)
-    else:
-        graphs, problems = _read_in_processes(list(smiles), name, standardize, n_jobs)
-    if problems:
-        count = f"{len(problems)} molecule{'s' * (len(problems) > 1)}"
-        of = "" if name == "molecules" else f" of {name}"
-        raise InputError(f"{count}{of} cannot be read: {listed(problems, len(problems))}; correct or drop them")
-    if graphs is None:
-        raise InputError(f"{name} has no molecules; give at least one SMILES")
-    if y is not None:
-        graphs = graphs.with_y(y)
-    return graphs if ids is None else replace(graphs, ids=np.asarray(ids, dtype=np.str_))
-
-
-def _read_in_processes(
-    given: list[Any], name: str, standardize: str, n_jobs: int
-) -> tuple[GraphSet | None, list[Problem]]:
-    """Return the same as `read_molecules`, read some thousand at a time in processes."""
+    given = list(smiles)
     starts = range(0, len(given), AT_ONCE)
-    calls = ((read_molecules, (given[start : start + AT_ONCE], name, None, False, standardize)) for start in starts)
+    calls = ((read_molecules, (given[i : i + AT_ONCE], name, parse_smiles, False, standardize)) for i in starts)
     pieces: list[GraphSet] = []
     problems: list[Problem] = []
     for start, (graphs, unusable) in zip(starts, run_in_order(calls, n_jobs), strict=True):
         pieces += [] if graphs is None else [graphs]
         problems += [replace(problem, row=start + problem.row) for problem in unusable]
-    return (GraphSet.concat(pieces, name) if pieces else None), problems
+    if problems:
+        count = f"{len(problems)} molecule{'s' * (len(problems) > 1)}"
+        of = "" if name == "molecules" else f" of {name}"
+        raise InputError(f"{count}{of} cannot be read: {listed(problems, len(problems))}; correct or drop them")
+    if not pieces:
+        raise InputError(f"{name} has no molecules; give at least one SMILES")
+    molecules = GraphSet.concat(pieces, name)
+    if y is not None:
+        molecules = molecules.with_y(y)
+    return molecules if ids is None else replace(molecules, ids=np.asarray(ids, dtype=np.str_))
 
 
 def read_molecules(
     given: Iterable[Any],
     name: str = "molecules",
-    parse: Parse | None = None,
+    parse: Parse = parse_smiles,
     groups: bool = False,
     standardize: str = DEFAULT,
 ) -> tuple[GraphSet | None, list[Problem]]:
     """Return the readable molecules as graphs (None if there are none), and the problems of the others.
 
     Args:
-        parse: reads one item of ``given``; None reads SMILES and RDKit molecules.
+        parse: reads one item of ``given``; the default reads SMILES and RDKit molecules.
         groups: add the column ``groups``, the canonical SMILES, to the table; equal for equal graphs.
         standardize: as in `from_smiles`.
     """
     check_mode(standardize)
-    parse = parse_smiles if parse is None else parse
     rows = enumerate(given)
     pieces: list[GraphSet] = []
     problems: list[Problem] = []
@@ -287,8 +277,8 @@ def _bonds_of(
     first, second = np.divmod(cells - (stops - widths[small] ** 2)[place], widths[small][place])
     links = np.column_stack([small[place], first, second, _KIND[(2 * flat[cells]).astype(np.int64)]])
     links = links[first < second]
-    known = np.bincount(links[links[:, 3] >= 0, 0], minlength=len(molecules))
-    others = np.flatnonzero(known != [molecule.GetNumBonds() for molecule in molecules]).tolist()
+    read = np.bincount(links[links[:, 3] >= 0, 0], minlength=len(molecules))
+    others = np.flatnonzero(read != [molecule.GetNumBonds() for molecule in molecules]).tolist()
     bonds = [
         (i, bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), bond_code(bond.GetBondType(), False) // 2)
         for i in others

@@ -78,8 +78,8 @@ class Atom:
     @property
     def code(self) -> int:
         """The node label."""
-        parts = (self.number, self.aromatic, self.hydrogens, self.charge, self.ring, self.degree)
-        return int(atom_codes(np.array([parts], dtype=np.int64))[0])
+        facts = (self.number, self.aromatic, self.hydrogens, self.charge, self.ring, self.degree)
+        return int(atom_codes(np.array([facts], dtype=np.int64))[0])
 
     @property
     def words(self) -> str:
@@ -93,6 +93,12 @@ class Atom:
 def symbol(number: int) -> str:
     """Return the symbol of an element; ``*`` for a dummy atom."""
     return "*" if number == 0 else str(Chem.GetPeriodicTable().GetElementSymbol(number))
+
+
+#: The atoms of the view "elements" by their SMARTS, such as ``[c]``.
+ELEMENTS = {
+    atom.smarts: atom for number in range(_LAST_ELEMENT + 1) for atom in (Atom(number, False), Atom(number, True))
+}
 
 
 def atom_codes(rows: IntArray) -> IntArray:
@@ -133,17 +139,11 @@ def read_atom(label: Any) -> Atom:
         >>> read_atom(Atom(6, True, 1, 0, True, 2).code).words
         'aromatic CH'
     """
-    if label in _elements():
-        return _elements()[label]
+    if label in ELEMENTS:
+        return ELEMENTS[label]
     code = int(label) if str(label).isdecimal() else label
     number, aromatic, hydrogens, charge, ring, degree = atom_facts(np.array([code]))[0].tolist()
     return Atom(number, bool(aromatic), hydrogens, charge, bool(ring), degree)
-
-
-@lru_cache(maxsize=1)
-def _elements() -> dict[str, Atom]:
-    atoms = [Atom(number, aromatic) for number in range(_LAST_ELEMENT + 1) for aromatic in (False, True)]
-    return {atom.smarts: atom for atom in atoms}
 
 
 def atom_smarts(label: Any) -> str:

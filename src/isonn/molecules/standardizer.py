@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -135,11 +135,10 @@ def standardize(molecule: Any, mode: str = DEFAULT) -> Standardized:
         return standard_form(parsed, text, mode)
 
 
-def check_mode(mode: str) -> str:
-    """Return the mode; raise `InputError` if there is no such mode."""
+def check_mode(mode: str) -> None:
+    """Raise `InputError` if there is no such mode."""
     if mode not in MODES:
         raise InputError(f"standardize={mode!r:.60} is unknown; use one of {', '.join(map(repr, MODES))}")
-    return mode
 
 
 def standard_form(molecule: Mol, text: str, mode: str, repeats: bool = False) -> Standardized:
@@ -286,7 +285,7 @@ def _canonical_tautomer(form: Standardized) -> Standardized:
     for _ in range(_ROUNDS):
         forms = _TAUTOMERS.Enumerate(seen[best])
         if forms.status != rdMolStandardize.TautomerEnumeratorStatus.Completed:
-            return Standardized(form.mol, form.atoms, form.n_input, (*form.changes, "too many tautomers"))
+            return replace(form, changes=(*form.changes, "too many tautomers"))
         chosen = _TAUTOMERS.PickCanonical(forms)
         text = Chem.MolToSmiles(chosen, isomericSmiles=False)
         if text in seen:
@@ -296,7 +295,7 @@ def _canonical_tautomer(form: Standardized) -> Standardized:
         best = text
     if best == start:
         return form
-    return Standardized(seen[best], form.atoms, form.n_input, (*form.changes, "tautomer"))
+    return replace(form, mol=seen[best], changes=(*form.changes, "tautomer"))
 
 
 def standard_columns(forms: Sequence[Standardized], mode: str) -> dict[str, NDArray[Any]]:
@@ -339,12 +338,12 @@ def changed_rows(
     rows = table.get("row", np.arange(len(graphs))).tolist() if rows is None else rows
     if ids is None:
         ids = [""] * len(graphs) if graphs.ids is None else graphs.ids.tolist()
-    found = []
+    changed = []
     for i in np.flatnonzero(changes != "").tolist():
         written = str(table["smiles"][i])
         form = standardize(written, str(table["standardize"][i])).smiles
-        found.append([rows[i], ids[i], written, form, str(changes[i])])
-    return found
+        changed.append([rows[i], ids[i], written, form, str(changes[i])])
+    return changed
 
 
 def changes_told(counts: Mapping[str, int], total: int) -> str:

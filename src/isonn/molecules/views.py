@@ -14,7 +14,7 @@ import numpy as np
 
 from isonn.errors import InputError
 from isonn.explain.template import EdgeFacts, NodeFacts
-from isonn.molecules.labels import BONDS, Atom, atom_facts, bond_kinds, bond_words
+from isonn.molecules.labels import BONDS, ELEMENTS, Atom, atom_facts, bond_kinds, bond_words
 from isonn.packing import IntArray
 from isonn.subgraphs.encode import Encoding, Structure
 from isonn.subgraphs.views import View, register_view
@@ -54,5 +54,5 @@ class ElementsView(View):
 
 
 #: Names of all atoms and bonds of the view.
-_ATOM_NAMES = {atom.smarts: atom.words for number in range(119) for atom in (Atom(number, False), Atom(number, True))}
+_ATOM_NAMES = {smarts: atom.words for smarts, atom in ELEMENTS.items()}
 _BOND_NAMES = {smarts: bond_words(smarts) for smarts, _ in BONDS.values()}
