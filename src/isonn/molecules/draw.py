@@ -131,10 +131,10 @@ class _Formula:
             drawer.DrawMolecule(ready)
             drawer.FinishDrawing()
         text = drawer.GetDrawingText()
-        found = _VIEW.search(text)
+        view = _VIEW.search(text)
         points = (drawer.GetDrawCoords(i) for i in range(molecule.GetNumAtoms()))
         self.at = {i: (round(point.x, 1), round(point.y, 1)) for i, point in enumerate(points)}
-        left, top, width, height = map(float, (found[1] if found else "0 0 100 100").split())
+        left, top, width, height = map(float, (view[1] if view else "0 0 100 100").split())
         sides = []
         for axis, (low, high) in enumerate(((left, left + width), (top, top + height))):
             places = [point[axis] for point in self.at.values()]  # highlights extend beyond RDKit's drawing

@@ -73,11 +73,11 @@ def bond_of(bond: Chem.Bond) -> tuple[int, int, BondType]:
 
 def features(numbers: Sequence[int], bonds: Iterable[tuple[int, int, BondType]]) -> frozenset[tuple[int, ...]]:
     """Return the elements of a molecule, and the elements and orders of its bonds; each bond is also a single one."""
-    found: set[tuple[int, ...]] = {(number,) for number in numbers}
+    pairs: set[tuple[int, ...]] = set()
     for first, second, kind in bonds:
         low, high = sorted((numbers[first], numbers[second]))
-        found |= {(low, high, 1), (low, high, _MULTIPLE.get(kind, 1))}
-    return frozenset(found)
+        pairs |= {(low, high, 1), (low, high, _MULTIPLE.get(kind, 1))}
+    return frozenset(pairs.union((number,) for number in numbers))
 
 
 _MULTIPLE = {BondType.DOUBLE: 2, BondType.TRIPLE: 3}

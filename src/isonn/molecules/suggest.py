@@ -34,7 +34,7 @@ class MoleculeEditor(Editor):
     def propose(self, graph: Graph, standardize: str | None) -> list[tuple[str, Any]]:
         """Return edits with the canonical SMILES of their results."""
         molecule = to_mol(graph)
-        found: dict[str, str] = {}
+        proposals: dict[str, str] = {}  # words by SMILES
         with BlockLogs():
             for words, product in (*_replaced_units(graph, molecule), *_replacements(molecule)):
                 try:
@@ -43,8 +43,8 @@ class MoleculeEditor(Editor):
                     continue
                 smiles = Chem.MolToSmiles(product)
                 if "." not in smiles:
-                    found.setdefault(smiles, words)
-        return [(words, smiles) for smiles, words in found.items()]
+                    proposals.setdefault(smiles, words)
+        return [(words, smiles) for smiles, words in proposals.items()]
 
     def read(self, proposals: Sequence[Any], standardize: str | None) -> tuple[GraphSet | None, list[int]]:
         """Read and standardise the molecules."""

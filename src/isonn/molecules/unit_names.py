@@ -20,11 +20,11 @@ _CHAINS = {(2, 1, 1): "ethyl", (3, 1, 1): "propyl", (3, 1, 2): "isopropyl", (4, 
 
 def joined(sets: Iterable[frozenset[int]], shared: int = 1) -> list[frozenset[int]]:
     """Merge sets that have atoms in common, at least ``shared``."""
-    parts: list[frozenset[int]] = []
+    merged: list[frozenset[int]] = []
     for atoms in sets:
-        near = [part for part in parts if len(part & atoms) >= shared]
-        parts = [*(part for part in parts if part not in near), atoms.union(*near)]
-    return parts
+        near = [other for other in merged if len(other & atoms) >= shared]
+        merged = [*(other for other in merged if other not in near), atoms.union(*near)]
+    return merged
 
 
 def ring_name(molecule: Mol, system: frozenset[int]) -> str:

@@ -85,8 +85,8 @@ class Unit:
         if self.kind == "chain":
             return ()
         atoms = frozenset(self.atoms)
-        found = _families_in(self.molecule)
-        return tuple(name for name, matches in found if any(m <= atoms or atoms <= m for m in matches))
+        families = _families_in(self.molecule)
+        return tuple(name for name, matches in families if any(m <= atoms or atoms <= m for m in matches))
 
 
 def units(molecule: Mol) -> list[Unit]:
@@ -230,11 +230,11 @@ class _Partition:
 
     def _claim_matches(self, group: Group) -> None:
         """Claim the matches of a group whose atoms are free."""
-        found = self.molecule.GetSubstructMatches(group.query, maxMatches=100_000)
-        if not found:
+        matches = self.molecule.GetSubstructMatches(group.query, maxMatches=100_000)
+        if not matches:
             return
         kept = frozenset() if group.whole else self.in_ring
-        claims = [atoms for atoms in {frozenset(match) - kept for match in found} if atoms and atoms <= self.free]
+        claims = [atoms for atoms in {frozenset(match) - kept for match in matches} if atoms and atoms <= self.free]
         if len(frozenset().union(*claims)) < sum(map(len, claims)):
             claims.sort(key=lambda atoms: (-len(atoms), sorted(self.rank[atom] for atom in atoms)))
         for atoms in claims:
