@@ -4,6 +4,16 @@ A molecule is a graph with a node per atom, in RDKit's order. A node label is an
 aromaticity, hydrogens, charge, ring and neighbours of the atom, an edge label one for order and ring of the bond
 (`isonn.molecules.labels`), so every template is a SMARTS pattern. Molecules are standardised first: a base and its
 salts are one graph (`standardize`). Stereochemistry is ignored, so stereoisomers are equal graphs.
+
+Modules, in the order in which a molecule meets them::
+
+    smiles sdf (files columns)   readers of tables, lists and SD files; their common base; target and id columns
+    parse standardizer convert   from text to RDKit's molecule, its standard form, and its graph; and back
+    labels views                 atoms and bonds as integers; the view "elements"
+    atoms terms crippen          atoms of many molecules as arrays; logP, surface, donors and other terms
+    groups units unit_names      names of groups and rings (tables/groups.tsv); the partition of a molecule into units
+    edit suggest draw            what-if edits, proposals of edits, drawings
+    smarts alerts toxicophores   templates as SMARTS; structural alerts, and the published kinds they are compared with
 """
 
 from isonn.errors import naming_the_extra

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdkit import Chem
 
 from isonn.molecules.alerts.candidates import match_atoms
-from isonn.molecules.alerts.table import percent
+from isonn.molecules.alerts.table import Alert, Alerts, percent
 from isonn.molecules.convert import from_smiles, to_mol
 from isonn.molecules.groups import groups_named
 from isonn.report.draw import Mark, draw_graph
 from isonn.report.page import Tile, render, write
-
-if TYPE_CHECKING:
-    from isonn.molecules.alerts.table import Alert, Alerts
 
 #: Drawings of each alert.
 DRAWN = 2

@@ -25,8 +25,6 @@ from isonn.molecules.groups import FAMILIES, GROUPS
 from isonn.molecules.toxicophores import TOXICOPHORES
 from isonn.targets import Labels, as_y
 
-#: Default number of alerts, and minimum number of molecules with one.
-TOP, MIN_SUPPORT = 50, 5
 #: Number of folds; fewer if a class has fewer molecules.
 FOLDS = 10
 #: Number of examples listed.
@@ -37,9 +35,7 @@ SAME = 0.5
 MOSTLY = 0.5
 
 
-def find_alerts(
-    clf: Any, X: Any, y: Any = None, label: Any = None, top: int = TOP, min_support: int = MIN_SUPPORT
-) -> Alerts:
+def find_alerts(clf: Any, X: Any, y: Any, label: Any, top: int, min_support: int) -> Alerts:
     """Find alerts with the pieces of a fitted `SubgraphClassifier`; see ``clf.alerts``.
 
     Args:
