@@ -13,7 +13,6 @@ from rdkit.Chem.rdChemReactions import ReactionFromSmarts
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from rdkit.rdBase import BlockLogs
 
-from isonn.errors import InputError
 from isonn.explain.suggest import Editor, register_editor
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.molecules.convert import read_molecules, to_mol
@@ -71,10 +70,7 @@ def _replaced_units(graph: Graph, molecule: Mol) -> Iterator[tuple[str, Mol]]:
         if len(cut) != 1 or len(inside) > graph.n / 2:
             continue
         name = unit.name or unit.smiles
-        try:
-            rest = to_mol(delete_atoms(graph, unit.atoms))
-        except InputError:
-            continue
+        rest = to_mol(delete_atoms(graph, unit.atoms))
         place = cut[0][1] - sum(atom < cut[0][1] for atom in inside)
         yield f"remove {name}", Mol(rest)
         anchor = rest.GetAtomWithIdx(place)
