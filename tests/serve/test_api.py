@@ -76,6 +76,14 @@ def test_matrices_labels_and_numbers(mutag, start):
     for name, body in (("aligned", {"matrices": matrices[:1].tolist()}), ("numbers", {"graphs": [graph]})):
         edited = client.post("/v1/whatif", json={"model": name, **body, "edit": {"op": "edge", "nodes": [0, 2]}})
         assert edited.status_code == 200, edited.json()
+    for wrong, sentence in [
+        (7, "matrices has 7; give n rows of n numbers"),
+        ([[0, 1], [1]], "rows of different lengths"),
+        ([[0, "1"], ["1", 0]], "adjacency matrices hold real numbers"),
+        ([[0, 10**400], [1, 0]], "too large to compute with"),
+    ]:
+        answer = client.post("/v1/predict", json={"model": "aligned", "matrices": [wrong]})
+        assert (answer.status_code, sentence in answer.json()["error"]) == (422, True), answer.text
 
 
 def test_an_explanation_sums_and_names_units(client, toxic):
@@ -172,6 +180,18 @@ def test_edits_that_mean_nothing_are_refused(client):
     ]
     for edit, sentence in edits:
         answer = client.post("/v1/whatif", json={"model": "toxic", "smiles": "CCO", "edit": edit})
+        assert (answer.status_code, sentence in answer.json()["error"]) == (422, True), answer.text
+
+
+def test_labels_that_the_model_does_not_have_are_refused(client, mutag):
+    graph = as_json(mutag[0], mutag.node_label_names)
+    for edit, sentence in [
+        ({"op": "label", "node": 0}, "label is None; give the new label of node 0"),
+        ({"op": "label", "node": 0, "label": "Xx"}, "label has 'Xx'; the labels are C, N, O"),
+        ({"op": "edge", "nodes": [0, 1], "weight": "heavy"}, "weight is 'heavy'; give a number"),
+        ({"op": "edge", "nodes": [0, True]}, "nodes is a JSON array of length 2; give two whole numbers"),
+    ]:
+        answer = client.post("/v1/whatif", json={"model": "mutag", "graphs": [graph], "edit": edit})
         assert (answer.status_code, sentence in answer.json()["error"]) == (422, True), answer.text
 
 

@@ -93,12 +93,15 @@ def create_app(
     style = [*(files("isonn.report") / "html" / name for name in ("style.css", "drawing.css")), page / "page.css"]
     document = json.loads((page / "openapi.json").read_bytes())
     document["info"]["version"] = isonn.__version__
+    constant = {
+        "/": Response((page / "page.html").read_bytes(), media_type="text/html"),
+        "/page.js": Response((page / "page.js").read_bytes(), media_type="text/javascript"),
+        "/page.css": Response(b"".join(path.read_bytes() for path in style), media_type="text/css"),
+        "/openapi.json": _json(encoded(document)),
+        "/v1/health": _json(encoded({"status": "ok", "isonn": isonn.__version__})),
+    }
     routes = [
-        _constant("/", (page / "page.html").read_bytes(), "text/html"),
-        _constant("/page.js", (page / "page.js").read_bytes(), "text/javascript"),
-        _constant("/page.css", b"".join(path.read_bytes() for path in style), "text/css"),
-        _constant("/openapi.json", encoded(document)),
-        _constant("/v1/health", encoded({"status": "ok", "isonn": isonn.__version__})),
+        *(Route(path, response, methods=["GET"]) for path, response in constant.items()),
         Route("/v1/models", list_models),
         Route("/v1/predict", post(served.predict, batches=True), methods=["POST"]),
         Route("/v1/explain", post(served.explain), methods=["POST"]),
@@ -203,13 +206,6 @@ async def _body(request: Request, limits: Limits) -> dict[str, Any]:
     except TimeoutError as error:
         raise RequestError(408, f"the body did not arrive within {limits.slow:g} s; send it again") from error
     raise RequestError(413, f"the body has more than {limits.body:,} bytes; send less at once")
-
-
-def _constant(path: str, content: bytes, kind: str = "application/json") -> Route:
-    async def answer(request: Request) -> Response:
-        return Response(content, media_type=kind)
-
-    return Route(path, answer)
 
 
 def _json(content: bytes) -> Response:

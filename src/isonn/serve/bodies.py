@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isonn.errors import InputError
 from isonn.graphs.convert import as_graphset
@@ -69,7 +70,7 @@ def read_json(content: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise RequestError(400, f"the body is not JSON ({error!s:.100}); send an object such as {{...}}") from error
     if not isinstance(body, dict):
-        raise RequestError(400, f"the body is a JSON {_type(body)}; send an object such as {{...}}")
+        raise RequestError(400, f"the body is {shown(body)}; send an object such as {{...}}")
     return body
 
 
@@ -89,7 +90,7 @@ def read_graphs(body: Mapping[str, Any], model: Any, most: int, limits: Limits) 
     given = body[forms[0]]
     items = [given] if isinstance(given, str) else given
     if not isinstance(items, list) or not items:
-        raise InputError(f"{forms[0]} is {_shown(given)}; give a list with at least one entry")
+        raise InputError(f"{forms[0]} is {shown(given)}; give a list with at least one entry")
     if len(items) > most:
         raise InputError(f"{forms[0]} has {len(items):,} entries, above the limit of {most:,}; send several requests")
     graphs = {"smiles": _molecules, "graphs": _plain, "matrices": _matrices}[forms[0]](items, model, limits)
@@ -101,7 +102,7 @@ def read_graphs(body: Mapping[str, Any], model: Any, most: int, limits: Limits) 
         )
     if "confounds" in body:
         if not isinstance(body["confounds"], dict):
-            raise InputError(f'confounds is {_shown(body["confounds"])}; give an object such as {{"age": [31, 45]}}')
+            raise InputError(f'confounds is {shown(body["confounds"])}; give an object such as {{"age": [31, 45]}}')
         graphs = graphs.with_confounds(body["confounds"])
     return graphs
 
@@ -109,40 +110,41 @@ def read_graphs(body: Mapping[str, Any], model: Any, most: int, limits: Limits) 
 def read_graph(given: Any, model: Any, limits: Limits) -> Graph:
     """Return a graph given as an object with ``nodes``, ``edges``, ``labels``, ``edge_labels`` and ``weights``."""
     if not isinstance(given, dict):
-        raise InputError(f'a graph is {_shown(given)}; give an object such as {{"nodes": 2, "edges": [[0, 1]]}}')
+        raise InputError(f'a graph is {shown(given)}; give an object such as {{"nodes": 2, "edges": [[0, 1]]}}')
     unknown = sorted(set(given) - {"nodes", "edges", "labels", "edge_labels", "weights"})
     if unknown:
         raise InputError(f"a graph has {unknown[0]!r:.40}; its fields are nodes, edges, labels, edge_labels, weights")
-    n, edges = whole(given.get("nodes"), "nodes", 1, limits.nodes), given.get("edges", [])
-    if not isinstance(edges, list) or not all(_is_edge(edge, n) for edge in edges):
-        wrong = next((edge for edge in edges if not _is_edge(edge, n)), edges) if isinstance(edges, list) else edges
-        raise InputError(f"edges has {_shown(wrong)}; give pairs of different nodes from 0 to {n - 1}")
+    n = whole(given.get("nodes"), "nodes", 1, limits.nodes)
+    remedy = f"give pairs of different nodes from 0 to {n - 1}"
+    edges = _entries("edges", given.get("edges", []), remedy, lambda edge: _is_edge(edge, n))
     pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
-    m = len(pairs)
-    weights = None if given.get("weights") is None else _weights(given["weights"], m)
-    names = model.label_names_
-    labels = None if given.get("labels") is None else _labels("labels", given["labels"], n, names["node"])
-    kinds = None if given.get("edge_labels") is None else _labels("edge_labels", given["edge_labels"], m, names["edge"])
+    m, names = len(pairs), model.label_names_
+    weights, labels, kinds = given.get("weights"), given.get("labels"), given.get("edge_labels")
+    if weights is not None:
+        weights = _entries("weights", weights, f"give one number per edge, {m} in all", is_number, m)
+    if labels is not None:
+        labels = label_codes("labels", labels, names["node"], n)
+    if kinds is not None:
+        kinds = label_codes("edge_labels", kinds, names["edge"], m)
     return graphset_from_cells(
         np.zeros(2 * m),
         np.concatenate([pairs, pairs[:, ::-1]]),
         [n],
-        None if weights is None else np.concatenate([weights, weights]),
-        None if kinds is None else np.concatenate([kinds, kinds]),
+        None if weights is None else np.tile(np.array(weights, dtype=np.float64), 2),
+        None if kinds is None else np.tile(kinds, 2),
         node_labels=labels,
     )[0]
 
 
-def _molecules(items: Sequence[Any], model: Any, limits: Limits) -> GraphSet:
-    for item in items:
-        if not isinstance(item, str) or not item.isascii():  # a SMILES has no other characters
-            raise InputError(f"smiles has {_shown(item)}; give strings such as CCO")
+def _molecules(items: list[Any], model: Any, limits: Limits) -> GraphSet:
+    # a SMILES is written in ASCII
+    _entries("smiles", items, "give strings such as CCO", lambda item: isinstance(item, str) and item.isascii())
     if getattr(model, "kind_", "molecules") != "molecules":
         raise InputError("this model was fitted to other graphs than molecules; give graphs instead of smiles")
-    return as_graphset(list(items), standardize=model.standardize_)
+    return as_graphset(items, standardize=model.standardize_)
 
 
-def _plain(items: Sequence[Any], model: Any, limits: Limits) -> GraphSet:
+def _plain(items: list[Any], model: Any, limits: Limits) -> GraphSet:
     if getattr(model, "kind_", "") == "molecules":
         raise InputError("this model was fitted to molecules; give smiles instead of graphs")
     graphs = []
@@ -159,50 +161,59 @@ def label_names(model: Any) -> dict[str, Any]:
     return {"node_label_names": dict(model.label_names_["node"]), "edge_label_names": dict(model.label_names_["edge"])}
 
 
-def _matrices(items: Sequence[Any], model: Any, limits: Limits) -> GraphSet:
-    for i, item in enumerate(items):
-        square = isinstance(item, list) and all(isinstance(row, list) and len(row) == len(item) for row in item)
-        if not square or not 0 < len(item) <= limits.nodes:
-            raise InputError(f"matrix {i} of {len(items)} is not square; give n rows of n numbers, n <= {limits.nodes}")
-        if not all(is_number(value) for row in item for value in row):
-            wrong = next(value for row in item for value in row if not is_number(value))
-            raise InputError(f"matrix {i} of {len(items)} has {_shown(wrong)}; give n rows of n numbers")
-    return as_graphset([np.array(item, dtype=np.float64) for item in items])
+def _matrices(items: list[Any], model: Any, limits: Limits) -> GraphSet:
+    _entries("matrices", items, "give n rows of n numbers for each", lambda item: isinstance(item, list))
+    try:
+        return as_graphset(items)
+    except OverflowError as error:
+        raise InputError("a matrix has a number that is too large to compute with; give n rows of n numbers") from error
 
 
-def _weights(given: Any, m: int) -> Any:
-    if not isinstance(given, list) or len(given) != m or not all(map(is_number, given)):
-        raise InputError(f"weights is {_shown(given)}; give one number per edge, {m} in all")
-    return np.array(given, dtype=np.float64)
+def _entries(
+    field: str,
+    given: Any,
+    remedy: str,
+    is_valid: Callable[[Any], bool] = lambda entry: True,
+    count: int | None = None,
+) -> list[Any]:
+    """Return a list of a request; raise `InputError` if it is none, has another length, or a wrong entry."""
+    if not isinstance(given, list) or count not in (None, len(given)):
+        raise InputError(f"{field} is {shown(given)}; {remedy}")
+    for entry in given:
+        if not is_valid(entry):
+            raise InputError(f"{field} has {shown(entry)}; {remedy}")
+    return given
 
 
-def _labels(field: str, given: Any, count: int, names: Mapping[Any, str]) -> Any:
-    """Return labels as codes; they may be given as codes or by their names."""
-    if not isinstance(given, list) or len(given) != count:
-        what = "node" if field == "labels" else "edge"
-        raise InputError(f"{field} is {_shown(given)}; give one label per {what}, {count} in all")
+def label_codes(field: str, given: Any, names: Mapping[Any, str], count: int, kind: type | None = None) -> NDArray[Any]:
+    """Return labels of a request as codes; they may be given as codes or by their names.
+
+    Args:
+        field: where they are, for errors.
+        given: a list of ``count`` labels.
+        names: the names of codes.
+        kind: what codes are, ``int`` or ``str``; None decides by names and labels.
+    """
     codes = {name: code for code, name in names.items()}
-    found = [codes.get(label, label) if isinstance(label, str) else label for label in given]
-    kind = int if any(map(is_whole, (*codes.values(), *found))) else str
-    wrong = [label for label in found if not (is_whole(label) if kind is int else isinstance(label, str))]
-    if wrong:
-        remedy = f"the labels are {', '.join(map(str, list(codes)[:20]))}" if codes else "give numbers or strings only"
-        raise InputError(f"{field} has {_shown(wrong[0])}; {remedy}")
-    if not all(_is_clean(label) for label in found):
-        raise InputError(f"{field} has text that is not valid; use plain characters")
-    return np.array(found, dtype=np.int64 if kind is int else np.str_)
+    labels = _entries(field, given, f"give a list of {count} labels", count=count)
+    labels = [codes.get(label, label) if isinstance(label, str) else label for label in labels]
+    if kind is None:
+        kind = int if any(map(is_whole, (*codes.values(), *labels))) else str
+    remedy = f"the labels are {', '.join(map(str, list(codes)[:20]))}" if codes else "give numbers or strings only"
+    _entries(field, labels, remedy, is_whole if kind is int else _is_text)
+    return np.array(labels, dtype=np.int64 if kind is int else np.str_)
 
 
 def whole(value: Any, field: str, least: int, most: int) -> int:
     """Return a whole number of a request; raise `InputError` for anything else."""
     if not is_whole(value) or not least <= value <= most:
-        raise InputError(f"{field} is {_shown(value)}; give a whole number from {least} to {most:,}")
+        raise InputError(f"{field} is {shown(value)}; give a whole number from {least} to {most:,}")
     return int(value)
 
 
-def _is_clean(label: Any) -> bool:
-    """Return whether a label has no lone surrogate, which no encoding can write."""
-    return not isinstance(label, str) or not any("\ud800" <= character <= "\udfff" for character in label)
+def _is_text(label: Any) -> bool:
+    """Return whether a label is a text without a lone surrogate, which no encoding can write."""
+    return isinstance(label, str) and not any("\ud800" <= character <= "\udfff" for character in label)
 
 
 def is_whole(value: Any) -> bool:
@@ -216,20 +227,15 @@ def is_number(value: Any) -> bool:
 
 
 def _is_edge(edge: Any, n: int) -> bool:
-    whole = isinstance(edge, list) and len(edge) == 2 and all(map(is_whole, edge))
-    return whole and min(edge) >= 0 and max(edge) < n and edge[0] != edge[1]
+    pair = isinstance(edge, list) and len(edge) == 2 and all(map(is_whole, edge))
+    return pair and min(edge) >= 0 and max(edge) < n and edge[0] != edge[1]
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _type(value: Any) -> str:
-    names = {"list": "array", "str": "string", "NoneType": "null", "bool": "boolean"}
-    return names.get(type(value).__name__, "number")
-
-
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """Return a value for an error, short and in ASCII."""
     if isinstance(value, (list, dict)):
         return f"a JSON {'array' if isinstance(value, list) else 'object'} of length {len(value)}"

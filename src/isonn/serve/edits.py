@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from isonn.errors import InputError
@@ -10,7 +11,7 @@ from isonn.graphs.edit import add_node, delete_nodes, set_edge, set_label
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.join import join_graphs
 from isonn.report.draw import Drawing, svg_number
-from isonn.serve.bodies import is_number, is_whole, label_names, whole
+from isonn.serve.bodies import is_number, is_whole, label_codes, label_names, shown, whole
 
 #: Radius of the area of a node that reacts to a click, in pixels of the drawing.
 NODE_AREA = 13
@@ -58,14 +59,19 @@ def _edited_molecule(given: str, edit: dict[str, Any] | None, mode: str | None) 
 def _edited(graph: Graph, edit: dict[str, Any], model: Any) -> Graph:
     operation = _operation(edit, ("edge", "label", "delete", "add"))
     if operation == "edge":
+        weight = _field({"weight": 1, **edit}, "weight", is_number, "give a number, 0 to delete the edge")
         label = _code(edit.get("label"), model.label_names_["edge"], graph.edge_labels)
-        return set_edge(graph, *_pair(edit, "nodes"), _weight(edit.get("weight", 1)), label)
+        return set_edge(graph, *_pair(edit, "nodes"), float(weight), label)
     label = _code(edit.get("label"), model.label_names_["node"], graph.node_labels)
     if operation == "add":
         more = add_node(graph, label)
         return more if edit.get("node") is None else set_edge(more, _node(edit, "node", graph.n - 1), graph.n)
     node = _node(edit, "node", graph.n - 1)
-    return set_label(graph, node, label) if operation == "label" else delete_nodes(graph, [node])
+    if operation == "delete":
+        return delete_nodes(graph, [node])
+    if label is None:
+        raise InputError(f"label is {shown(None)}; give the new label of node {node}")
+    return set_label(graph, node, label)
 
 
 def as_json(graph: Graph, model: Any) -> dict[str, Any]:
@@ -98,11 +104,15 @@ def clickable(drawing: Drawing, graph: Graph) -> str:
     return drawing.svg.removesuffix("</svg>") + f'<g class="areas">{"".join(areas)}</g></svg>'
 
 
-def _operation(edit: dict[str, Any], known: Any) -> str:
-    operation = edit.get("op")
-    if not isinstance(operation, str) or operation not in known:
-        raise InputError(f"op is {ascii(operation)[:40]}; use one of {', '.join(known)}")
-    return operation
+def _field(edit: dict[str, Any], field: str, is_valid: Callable[[Any], bool], remedy: str) -> Any:
+    value = edit.get(field)
+    if not is_valid(value):
+        raise InputError(f"{field} is {shown(value)}; {remedy}")
+    return value
+
+
+def _operation(edit: dict[str, Any], operations: tuple[str, ...]) -> str:
+    return str(_field(edit, "op", lambda op: op in operations, f"use one of {', '.join(operations)}"))
 
 
 def _node(edit: dict[str, Any], field: str, last: int = 2**31) -> int:
@@ -110,33 +120,23 @@ def _node(edit: dict[str, Any], field: str, last: int = 2**31) -> int:
 
 
 def _pair(edit: dict[str, Any], field: str) -> tuple[int, int]:
-    pair = edit.get(field)
-    if not isinstance(pair, list) or len(pair) != 2:
-        raise InputError(f"{field} is {ascii(pair)[:40]}; give two numbers such as [0, 1]")
-    return whole(pair[0], field, 0, 2**31), whole(pair[1], field, 0, 2**31)
+    """Return two nodes; whether the graph has them is checked where it is edited."""
+
+    def is_pair(value: Any) -> bool:
+        return isinstance(value, list) and len(value) == 2 and all(map(is_whole, value))
+
+    first, second = _field(edit, field, is_pair, "give two whole numbers such as [0, 1]")
+    return first, second
 
 
 def _text(edit: dict[str, Any], field: str) -> str:
-    value = edit.get(field)
-    if not isinstance(value, str) or not value.isascii():
-        raise InputError(f"{field} is {ascii(value)[:40]}; give a text")
-    return value
-
-
-def _weight(value: Any) -> float:
-    if not is_number(value):
-        raise InputError(f"weight is {ascii(value)[:40]}; give a number, 0 to delete the edge")
-    return float(value)
+    return str(_field(edit, field, lambda value: isinstance(value, str) and value.isascii(), "give a text"))
 
 
 def _code(label: Any, names: dict[Any, str], column: Any) -> Any:
     """Return the code of a label that is given by its name or as the code; None stays None."""
     if label is None:
         return None
-    codes = {name: code for code, name in names.items()}
-    code = codes.get(label, label) if isinstance(label, str) else label
-    text = column is not None and column.dtype.kind == "U"
-    if column is None or not (isinstance(code, str) if text else is_whole(code)):
-        known = f"; use one of {', '.join(map(str, list(codes)[:20]))}" if codes else "; use one of the graph's"
-        raise InputError(f"{ascii(label)[:40]} is not a label of this model{known}")
-    return code
+    if column is None:
+        raise InputError(f"label is {shown(label)}, but the graph has no such labels; leave it out")
+    return label_codes("label", [label], names, 1, str if column.dtype.kind == "U" else int)[0].item()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import logging
 import socket
@@ -79,7 +80,8 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen(CONNECTIONS)
     except OSError as error:
         listening.close()
-        why = {98: "is in use", 48: "is in use", 13: "needs more rights"}.get(error.errno or 0, f"fails ({error})")
+        reasons = {errno.EADDRINUSE: "is in use", errno.EACCES: "needs more rights"}
+        why = reasons.get(error.errno or 0, f"fails ({error})")
         raise InputError(f"port {port} of {host} {why}; choose another --port") from error
     return listening
 

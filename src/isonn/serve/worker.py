@@ -9,7 +9,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from anyio import fail_after
@@ -22,6 +22,8 @@ GATHER = 0.005
 
 Body = dict[str, Any]
 Work = Callable[[Body], dict[str, Any]]
+#: A request that waits, and where its answer goes.
+Waiting = tuple[Body, Future[bytes]]
 
 
 class Worker:
@@ -31,7 +33,7 @@ class Worker:
         self.limits = limits
         self.thread = ThreadPoolExecutor(1, "isonn-model")
         self.tasks = 0
-        self.predictions: deque[tuple[Body, Future[bytes]]] = deque()
+        self.predictions: deque[Waiting] = deque()
         self.together = 1
 
     async def run(self, work: Work, body: Body) -> bytes:
@@ -77,7 +79,7 @@ class Worker:
         self.together = len(self.predictions)
         waiting = [self.predictions.popleft() for _ in range(len(self.predictions))]
         waiting = [(body, task) for body, task in waiting if task.set_running_or_notify_cancel()]
-        for tasks in _alike(waiting, self.limits.graphs):
+        for tasks in _alike(waiting):
             results = _together(work, [body for body, _ in tasks]) if len(tasks) > 1 else None
             for i, (body, task) in enumerate(tasks):
                 try:
@@ -100,42 +102,37 @@ def _done(work: Work, body: Body) -> bytes:
     return encoded({**result, "warnings": list(said)} if said else result)
 
 
-def _alike(tasks: Sequence[tuple[Body, Any]], most: int) -> list[list[tuple[Body, Any]]]:
-    """Return the tasks in groups: those that differ in their graphs only together, up to so many graphs."""
-    groups: list[list[tuple[Body, Any]]] = []
-    latest: dict[str, tuple[int, list[tuple[Body, Any]]]] = {}
+def _alike(tasks: Sequence[Waiting]) -> list[list[Waiting]]:
+    """Return the tasks in groups: those that differ in their graphs only together."""
+    groups: dict[Any, list[Waiting]] = {}
     for body, task in tasks:
-        _, graphs, rest = _split(body)
-        key = repr(rest)
-        count, group = latest.get(key, (most, []))
-        if not graphs or count + len(graphs) > most:
-            count, group = 0, []
-            groups.append(group)
-        group.append((body, task))
-        latest[key] = count + len(graphs), group
-    return groups
+        form = _form(body)
+        key = id(task) if form is None else repr({**body, form: None})
+        groups.setdefault(key, []).append((body, task))
+    return list(groups.values())
 
 
 def _together(work: Work, bodies: Sequence[Body]) -> list[bytes] | None:
-    """Return the answers to requests that differ in their graphs only; None if each has to be answered by itself."""
-    counts = [len(_split(body)[1]) for body in bodies]
-    joined = {_split(bodies[0])[0]: [graph for body in bodies for graph in _split(body)[1]]}
+    """Return the answers to requests that differ in their graphs only; None if each has to be answered by itself.
+
+    That is so if they have too many graphs together, or if one of them gets an error or a warning.
+    """
+    form = _form(bodies[0])
+    graphs = [[body[form]] if isinstance(body[form], str) else body[form] for body in bodies]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", IsoNNWarning)  # a warning belongs to one of them
-            result = work(bodies[0] | joined)
+            result = work({**bodies[0], form: list(chain.from_iterable(graphs))})
     except (IsoNNError, IsoNNWarning, RequestError, MemoryError, RecursionError):
         return None
     rows = iter(result["predictions"])
-    return [encoded(result | {"predictions": list(islice(rows, count))}) for count in counts]
+    return [encoded(result | {"predictions": list(islice(rows, len(entries)))}) for entries in graphs]
 
 
-def _split(body: Body) -> tuple[str, list[Any], Body]:
-    """Return the field with graphs that may be joined with those of others, the graphs, and the rest of a body."""
+def _form(body: Body) -> Any:
+    """Return the field with graphs that may be joined with those of other requests; None if there is none."""
     forms = [form for form in FORMS if form in body]
-    graphs = body[forms[0]] if len(forms) == 1 else None
-    graphs = [graphs] if isinstance(graphs, str) else graphs
-    rest = {field: value for field, value in body.items() if field not in forms}
-    if not isinstance(graphs, list) or any(isinstance(value, (list, dict)) for value in rest.values()):
-        return "", [], {}  # confounds, or an error
-    return forms[0], graphs, {**rest, forms[0]: None}
+    if len(forms) != 1 or not body[forms[0]] or not isinstance(body[forms[0]], (str, list)):
+        return None  # an error
+    others = (value for field, value in body.items() if field != forms[0])
+    return None if any(isinstance(value, (list, dict)) for value in others) else forms[0]  # such as confounds
