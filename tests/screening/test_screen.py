@@ -25,7 +25,7 @@ from isonn.errors import InputError
 from isonn.screening import Best, screen
 from isonn.screening import run as screening
 from isonn.screening.partial import Partial, partial_folder
-from isonn.screening.pieces import read_truth
+from isonn.screening.predictions import read_truth
 from isonn.targets import Classes, Labels, Numbers
 
 pytest.importorskip("rdkit")

@@ -78,14 +78,20 @@ def takes_option(data: str, option: str) -> bool:
 
 
 def check_target(graphs: GraphSet, data: str) -> None:
-    """Raise `InputError` if DATA is a table without a target."""
-    if graphs.y is None and takes_option(data, "target"):
-        from isonn.errors import InputError
+    """Raise `InputError` if graphs have no targets to learn."""
+    from isonn.errors import InputError
 
+    if graphs.y is not None:
+        return
+    if takes_option(data, "target"):
         raise InputError(
             f"{graphs.name} has no column that may be the target (dates, ids and unique texts are none); "
             f"name it with --target"
         )
+    raise InputError(
+        f"{graphs.name} has no targets to learn; add labels (.npz, .mat), a labels.csv (folder of matrices), a "
+        f"_graph_labels.txt (TU folder), or name a column with --target"
+    )
 
 
 def is_large(data: str) -> bool:
@@ -118,7 +124,7 @@ def list_changes(path: Path | None, sets: Iterable[GraphSet]) -> dict[str, Any]:
     """
     from isonn.graphs.convert import count_changes
     from isonn.graphs.io.tables import write_text
-    from isonn.screening.pieces import CHANGE_COLUMNS
+    from isonn.screening.predictions import CHANGE_COLUMNS
 
     counts: Counter[str] = Counter()
     before = 0

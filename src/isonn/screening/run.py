@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -18,31 +16,27 @@ import numpy as np
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 import isonn
-from isonn.errors import InputError, IsoNNError, IsoNNWarning, MissingDependencyError
+from isonn.errors import InputError, IsoNNError, IsoNNWarning
 from isonn.experiments.metrics import Scores, score
-from isonn.files import atomic_file
 from isonn.graphs.io.registry import LISTED, Problem
 from isonn.graphs.io.tables import write_text
 from isonn.graphs.io.target_column import CENSORED, values_option
+from isonn.model_files import JSON_NAME
 from isonn.packing import Floats
 from isonn.processes import Call, Run, run_in_order
 from isonn.progress import bar
+from isonn.screening.output import Format
 from isonn.screening.partial import Partial, partial_folder
-from isonn.screening.pieces import (
+from isonn.screening.predictions import (
     BEST_TYPE,
     CHANGE_COLUMNS,
     Best,
     Task,
     output_columns,
-    packed,
     rows_of_piece,
     run_piece,
-    write_rows,
 )
 from isonn.screening.sources import Source, pieces_of, sources_of, target_names
-
-#: Suffixes of files that `screen` writes, and the format of their rows.
-FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".txt": "tsv", ".json": "json", ".parquet": "csv"}
 
 
 @dataclass(frozen=True)
@@ -92,10 +86,8 @@ def screen(
         jobs: number of processes, or a function that runs calls elsewhere; its workers must see the model under the
             same path.
     """
-    from isonn.graphs.stream import AT_ONCE
-
     clf, options, extras = isonn.load_model(model), options or {}, extras or {}
-    form, compress = _format(out)
+    form = Format.of(out)
     values, censored = values_option(options.get("values")), options.get("censored", "drop")
     if censored not in CENSORED:
         raise InputError(f"censored={censored!r:.60} is unknown; use 'drop' or 'bound'")
@@ -109,13 +101,12 @@ def screen(
     folder = Path(model).resolve()
     task = Task(
         str(folder),
-        _digest(folder),
+        hashlib.sha256((folder / JSON_NAME).read_bytes()).hexdigest(),
         len(headers) > 1,
         given,
         output_columns(clf, headers, given, extras),
         extras,
         form,
-        compress,
         best,
         values,
         censored,
@@ -129,7 +120,7 @@ def screen(
     }
     with Partial(partial_folder(out), about) as finished:
         try:
-            jobs = _predict_rest(task, sources, finished, jobs, AT_ONCE)
+            jobs = _predict_rest(task, sources, finished, jobs)
         except BaseException:
             if not len(finished):  # nothing is worth keeping
                 finished.remove()
@@ -140,17 +131,17 @@ def screen(
                 file.write(f"{','.join(CHANGE_COLUMNS)}\n")
                 file.writelines(arrays["changes"].tobytes().decode() for _, arrays in finished)
         if best is None:
-            _write((arrays["rows"].tobytes() for _, arrays in finished), out, task)
+            form.write((arrays["rows"].tobytes() for _, arrays in finished), out, task.columns)
         else:
-            rows = _best_rows(task, best, sources, finished, jobs, AT_ONCE)
-            _write([packed(write_rows(rows, list(task.columns), form, first=True), compress)], out, task)
+            rows = _best_rows(task, best, sources, finished, jobs)
+            form.write([form.encode(rows, list(task.columns))], out, task.columns)
         finished.remove()
     return screened
 
 
-def _predict_rest(task: Task, sources: Sequence[Source], finished: Partial, jobs: int | Run, at_once: int) -> int | Run:
+def _predict_rest(task: Task, sources: Sequence[Source], finished: Partial, jobs: int | Run) -> int | Run:
     """Predict the pieces that are not finished; return how calls were run."""
-    pieces = islice(pieces_of(sources, at_once), len(finished), None)
+    pieces = islice(pieces_of(sources), len(finished), None)
     first = list(islice(pieces, 2))
     if len(first) < 2 and isinstance(jobs, int):
         jobs = 1  # a process would take longer to start
@@ -158,7 +149,9 @@ def _predict_rest(task: Task, sources: Sequence[Source], finished: Partial, jobs
     calls: Iterator[Call] = ((run_piece, (task, piece)) for piece in chain(first, pieces))
     watched = sys.stderr.isatty()  # else the rows need not be counted first
     try:
-        with bar("predict", _total(sources) if watched else None, show=watched) as report:
+        counts = [source.count() for source in sources] if watched else [None]
+        total = None if None in counts else sum(filter(None, counts))
+        with bar("predict", total, show=watched) as report:
             report(rows, "")
             for result in run_in_order(calls, jobs):
                 finished.append(result)
@@ -196,7 +189,7 @@ def _sum_up(finished: Partial, clf: Any) -> Screened:
 
 
 def _best_rows(
-    task: Task, best: Best, sources: Sequence[Source], finished: Partial, jobs: int | Run, at_once: int
+    task: Task, best: Best, sources: Sequence[Source], finished: Partial, jobs: int | Run
 ) -> list[list[Any]]:
     """Read the best rows again, and return them with all columns, best first."""
     ranked = np.empty(0, dtype=BEST_TYPE)
@@ -205,54 +198,11 @@ def _best_rows(
         ranked = ranked[np.lexsort([ranked["number"], -ranked["score"]])][: best.number]
     numbers = ranked["number"].tolist()
     wanted = set(numbers)
-    some = (piece.only(wanted) for piece in pieces_of(sources, at_once))
+    some = (piece.only(wanted) for piece in pieces_of(sources))
     rows: dict[int, list[Any]] = {}
     for read in run_in_order(((rows_of_piece, (task, piece)) for piece in some if piece is not None), jobs):
         rows.update(read)
     return [rows[number] for number in numbers]
-
-
-def _format(out: Path) -> tuple[str, bool]:
-    """Return the format of the rows, and whether they are compressed."""
-    name = out.name.lower()
-    suffix = Path(name.removesuffix(".gz")).suffix
-    form = FORMATS.get(suffix)
-    if form is None or name.endswith(".parquet.gz"):
-        raise InputError(
-            f"--out {out} has no format that can be written; use .csv, .tsv, .json (also .gz), or .parquet"
-        )
-    if suffix == ".parquet" and find_spec("pyarrow") is None:
-        raise MissingDependencyError(f"writing {out.name} needs pyarrow; pip install pyarrow")
-    return form, name.endswith(".gz")
-
-
-def _write(rows: Iterable[bytes], out: Path, task: Task) -> None:
-    """Write all rows in one step, with the names of columns."""
-    as_json = task.format == "json"
-    head = b"[" if as_json else write_rows([list(task.columns)], [], task.format)
-    with atomic_file(out) as temporary:
-        if out.suffix.lower() == ".parquet":
-            _write_parquet((head + lines for lines in rows), temporary, task.columns)
-            return
-        with temporary.open("wb") as file:
-            file.write(packed(head, task.compress))
-            file.writelines(rows)
-            file.write(packed(b"\n]\n" if as_json else b"", task.compress))
-
-
-def _write_parquet(texts: Iterable[bytes], path: Path, columns: dict[str, bool]) -> None:
-    """Convert texts of CSV to one file of Parquet; columns of the user are text."""
-    import pyarrow
-    from pyarrow.csv import ConvertOptions, ParseOptions, read_csv
-    from pyarrow.parquet import ParquetWriter
-
-    types = {name: pyarrow.float64() if number else pyarrow.string() for name, number in columns.items()}
-    types["graph"] = pyarrow.int64()
-    convert = ConvertOptions(column_types=types, strings_can_be_null=False)
-    parse = ParseOptions(newlines_in_values=True)
-    with ParquetWriter(path, pyarrow.schema(types)) as writer:
-        for text in texts:
-            writer.write_table(read_csv(io.BytesIO(text), parse_options=parse, convert_options=convert))
 
 
 def _scores(clf: Any, table: Floats) -> list[tuple[str, int, Scores]]:
@@ -267,16 +217,3 @@ def _scores(clf: Any, table: Floats) -> list[tuple[str, int, Scores]]:
     counts = (~np.isnan(truth)).sum(axis=0).tolist()
     each = zip(names, counts, scores if isinstance(scores, list) else [scores], strict=True)
     return [(name, count, metrics) for name, count, metrics in each if count]
-
-
-def _total(sources: Sequence[Source]) -> int | None:
-    counts = [source.count() for source in sources]
-    return None if None in counts else sum(filter(None, counts))
-
-
-def _digest(folder: Path) -> str:
-    """Return the digest of a model's files."""
-    hasher = hashlib.sha256()
-    for file in sorted(folder.iterdir()):
-        hasher.update(file.name.encode() + file.read_bytes())
-    return hasher.hexdigest()

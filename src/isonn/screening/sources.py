@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,11 @@ class Header:
     """What the rows of a source have in common.
 
     Attributes:
-        file: the name of the source, for the column "file".
+        file: the name of the source, for the column "file" and warnings.
         names: its columns.
         truth: those that hold true values.
         ids: the one that names the graphs, or None.
         reader: what parses its texts; None for SMILES.
-        title: the name of its graphs, for warnings.
         blank: as in `isonn.graphs.io.registry.RowTable`.
         may_fail: whether some rows may not be graphs.
     """
@@ -46,7 +45,6 @@ class Header:
     truth: Sequence[str] = ()
     ids: str | None = None
     reader: RowReader | None = None
-    title: str = "SMILES"
     blank: int | None = None
     may_fail: bool = True
 
@@ -83,7 +81,7 @@ class Piece:
             return self.rows, []
         if self.header.reader is None:
             return readable_rows(self.rows, standardize)
-        return self.header.reader.parse_rows(self.rows, self.header.title, standardize)
+        return self.header.reader.parse_rows(self.rows, self.header.file, standardize)
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ def _table(reader: RowReader, path: Path, smiles: str | None, target: Any, likel
         """Count the rows, which takes a small part of the time of predicting them."""
         return sum(1 for _ in reader.table(path, smiles).rows)
 
-    header = Header(path.name, table.names, truth, ids, reader, reader.title(path), table.blank)
+    header = Header(path.name, table.names, truth, ids, reader, table.blank)
     return Source(header, rows, f"{path.name} {size} {hashlib.sha256(ends).hexdigest()}", count)
 
 
@@ -153,7 +151,7 @@ def _dataset(data: str, clf: Any, options: dict[str, Any]) -> Source:
 
     path = Path(data).expanduser()
     key = f"{data} {size_of(path) if is_path(path) else ''}"
-    return Source(Header(data, names, truth, title=data, may_fail=False), rows, key, count)
+    return Source(Header(data, names, truth, may_fail=False), rows, key, count)
 
 
 def _cells(graphs: GraphSet, classes: bool) -> list[list[Any]]:
@@ -193,19 +191,17 @@ def sources_of(data: Sequence[str], clf: Any, **options: Any) -> list[Source]:
     """
     sources: list[Source] = []
     molecules = smiles_among(data)
-    together: list[str] = []
-    for i, item in enumerate(data):
-        if item in molecules:
-            together.append(item)
-            if i + 1 == len(data) or data[i + 1] not in molecules:
-                sources.append(_smiles(together))
-                together = []
-        elif tables := _tables(item, options, getattr(clf, "kind_", "") == "molecules"):
-            given = options.get("smiles"), options.get("target"), target_names(clf)
-            sources += [_table(reader, file, *given) for reader, file in tables]
-        else:
-            check_name(item, clf)
-            sources.append(_dataset(item, clf, options))
+    for are_smiles, items in groupby(data, key=lambda item: item in molecules):
+        if are_smiles:
+            sources.append(_smiles(list(items)))
+            continue
+        for item in items:
+            if tables := _tables(item, options, getattr(clf, "kind_", "") == "molecules"):
+                given = options.get("smiles"), options.get("target"), target_names(clf)
+                sources += [_table(reader, file, *given) for reader, file in tables]
+            else:
+                check_name(item, clf)
+                sources.append(_dataset(item, clf, options))
     return sources
 
 
@@ -277,10 +273,12 @@ def is_dataset(name: str) -> bool:
         return False
 
 
-def pieces_of(sources: Sequence[Source], at_once: int) -> Iterator[Piece]:
+def pieces_of(sources: Sequence[Source]) -> Iterator[Piece]:
     """Yield all rows of the sources in order, some thousand at a time."""
+    from isonn.graphs.stream import AT_ONCE
+
     done = 0
     for source in sources:
-        for rows, cells in source.rows(at_once):
+        for rows, cells in source.rows(AT_ONCE):
             yield Piece(source.header, range(done, done + len(cells)), rows, cells)
             done += len(cells)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import importlib
-import io
-import json
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -26,6 +22,7 @@ from isonn.model_files import load_model
 from isonn.packing import Floats
 from isonn.processes import limit_threads
 from isonn.screening.columns import EXTRAS
+from isonn.screening.output import Format
 from isonn.screening.partial import Result
 from isonn.screening.sources import Header, Piece, label_of, target_names
 from isonn.targets import Target
@@ -76,8 +73,7 @@ class Task:
         given: the columns of the user.
         columns: all columns in order, each with whether it holds numbers.
         extras: the value of each of ``EXTRAS`` that is wanted.
-        format: "csv", "tsv" or "json".
-        compress: whether rows are compressed.
+        format: how rows are written.
         best: with a value, only the best scores are returned, not the rows.
         values, censored: how true values are read, as in `isonn.graphs.io.target_column.read_as_target`.
         changes: whether molecules that standardisation changed are listed.
@@ -89,8 +85,7 @@ class Task:
     given: list[str]
     columns: dict[str, bool]
     extras: dict[str, Any]
-    format: str
-    compress: bool
+    format: Format
     best: Best | None
     values: Mapping[str, str | None]
     censored: str
@@ -125,12 +120,12 @@ def run_piece(task: Task, piece: Piece) -> Result:
         predicted = _Predicted(clf, piece, task)
         arrays: dict[str, NDArray[Any]] = {"truth": predicted.known_truth()}
         if task.best is None:
-            text = write_rows(predicted.rows(), list(task.columns), task.format, first=piece.numbers[0] == 0)
-            arrays["rows"] = np.frombuffer(packed(text, task.compress), dtype=np.uint8)
+            text = task.format.encode(predicted.rows(), list(task.columns))
+            arrays["rows"] = np.frombuffer(text, dtype=np.uint8)
         else:
             arrays["best"] = predicted.best(task.best)
         if task.changes:
-            arrays["changes"] = np.frombuffer(write_rows(predicted.changed_rows(), [], "csv"), dtype=np.uint8)
+            arrays["changes"] = np.frombuffer(Format("csv").encode(predicted.changed_rows(), ()), dtype=np.uint8)
     facts = {
         "rows": len(piece.numbers),
         "bad": len(predicted.problems),
@@ -139,7 +134,7 @@ def run_piece(task: Task, piece: Piece) -> Result:
         "changes": predicted.changes(),
         # texts that differ only in numbers and the file are told once
         "warnings": {
-            re.sub(r"\d+", "", str(w.message).replace(f" of {piece.header.title} ", " ")): str(w.message)
+            re.sub(r"\d+", "", str(w.message).replace(f" of {piece.header.file} ", " ")): str(w.message)
             for w in caught
             if issubclass(w.category, IsoNNWarning)
         },
@@ -318,28 +313,3 @@ def _written(value: Any) -> str:
     text = str(value).strip()
     number = plain_number(text)
     return text.casefold() if number is None or not number.is_integer() else str(int(number))
-
-
-def packed(text: bytes, compress: bool) -> bytes:
-    """Return bytes as a member of a .gz file, if asked."""
-    return gzip.compress(text, 6, mtime=0) if compress and text else text
-
-
-def write_rows(rows: Sequence[Sequence[Any]], names: Sequence[str], form: str, first: bool = False) -> bytes:
-    """Return rows as lines of CSV or TSV, or as objects of a JSON list, after a comma unless they are the first."""
-    if form == "json":
-        objects = (json.dumps(dict(zip(names, map(_typed, row), strict=True))) for row in rows)
-        return (("\n" if first else ",\n") + ",\n".join(objects)).encode()
-    buffer = io.StringIO()
-    csv.writer(buffer, "excel-tab" if form == "tsv" else "excel", lineterminator="\n").writerows(rows)
-    return buffer.getvalue().encode()
-
-
-_INTEGER, _FLOAT = re.compile(r"-?(0|[1-9]\d{0,15})"), re.compile(r"-?(0|[1-9]\d*)\.\d+([eE][-+]?\d+)?")
-
-
-def _typed(cell: Any) -> Any:
-    """Return a cell of text as a number if it is written like one, and None if it is empty."""
-    if not isinstance(cell, str):
-        return cell
-    return int(cell) if _INTEGER.fullmatch(cell) else float(cell) if _FLOAT.fullmatch(cell) else cell or None
