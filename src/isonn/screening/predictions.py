@@ -69,7 +69,6 @@ class Task:
     Attributes:
         model: the folder of the model.
         digest: the digest of its files, so that a worker does not use an earlier model of that path.
-        files: whether there is a column "file".
         given: the columns of the user.
         columns: all columns in order, each with whether it holds numbers.
         extras: the value of each of ``EXTRAS`` that is wanted.
@@ -81,7 +80,6 @@ class Task:
 
     model: str
     digest: str
-    files: bool
     given: list[str]
     columns: dict[str, bool]
     extras: dict[str, Any]
@@ -222,37 +220,34 @@ class _Predicted:
 
     def rows(self) -> list[list[Any]]:
         """Return all rows, with empty cells where there is no graph."""
-        piece, count = self.piece, len(self.piece.numbers)
-        columns: list[Sequence[Any]] = [[piece.header.file] * count] if self.task.files else []
-        columns += [piece.numbers, *self._given()]
-        problems = [[self.reasons.get(i, "") for i in range(count)]] if "problem" in self.task.columns else []
-        if self.graphs is None:
-            columns += [[None] * count] * (len(self.task.columns) - len(columns) - len(problems))
-        else:
-            columns += map(self._spread, self._predictions())
+        names = list(self.task.columns)
+        file = [self.piece.header.file] if names[0] == "file" else []
+        columns: list[Sequence[Any]] = []
+        if self.graphs is not None:
+            columns += self._predictions()
             for name, value in self.task.extras.items():
-                columns += map(self._spread, EXTRAS[name].columns(self.clf, self.graphs, value))
-        return list(map(list, zip(*columns, *problems, strict=True)))
+                columns += EXTRAS[name].columns(self.clf, self.graphs, value)
+        answers = dict(zip(self.good, zip(*columns, strict=True), strict=True))
+        rows = []
+        for i, (number, given) in enumerate(zip(self.piece.numbers, self._given(), strict=True)):
+            row = [*file, number, *given, *answers.get(i, ())]
+            row += [None] * (len(names) - len(row))
+            if names[-1] == "problem":
+                row[-1] = self.reasons.get(i, "")
+            rows.append(row)
+        return rows
 
-    def _spread(self, column: Sequence[Any]) -> Sequence[Any]:
-        """Return the cells of graphs as cells of rows."""
-        if not self.reasons:
-            return column
-        cells: list[Any] = [None] * len(self.piece.numbers)
-        for place, cell in zip(self.good, column, strict=True):
-            cells[place] = cell
-        return cells
-
-    def _given(self) -> list[Sequence[Any]]:
-        """Return the columns of the user; those of other files are empty."""
-        header, given = self.piece.header, self.task.given
-        columns: list[Sequence[Any]] = list(zip(*self.piece.cells, strict=True))
-        if header.blank is not None:
-            columns[header.blank] = self._spread([] if self.graphs is None else self.graphs.table["smiles"].tolist())
-        if header.names == given:  # a name may occur twice
-            return columns
-        named = dict(zip(header.names, columns, strict=True))
-        return [named.get(name, [""] * len(self.piece.numbers)) for name in given]
+    def _given(self) -> list[list[Any]]:
+        """Return the cells of the user in each row; columns of other files are empty."""
+        header, rows = self.piece.header, self.piece.cells
+        if header.blank is not None and self.graphs is not None:
+            rows = [list(row) for row in rows]
+            for i, smiles in zip(self.good, self.graphs.table["smiles"].tolist(), strict=True):
+                rows[i][header.blank] = smiles
+        if header.names == self.task.given:  # a name may occur twice
+            return rows
+        places = {name: place for place, name in enumerate(header.names)}
+        return [[row[places[name]] if name in places else "" for name in self.task.given] for row in rows]
 
     def _predictions(self) -> list[list[Any]]:
         """Return predictions and probabilities, as `predicted_columns` names them."""

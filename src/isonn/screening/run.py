@@ -27,15 +27,7 @@ from isonn.processes import Call, Run, run_in_order
 from isonn.progress import bar
 from isonn.screening.output import Format
 from isonn.screening.partial import Partial, partial_folder
-from isonn.screening.predictions import (
-    BEST_TYPE,
-    CHANGE_COLUMNS,
-    Best,
-    Task,
-    output_columns,
-    rows_of_piece,
-    run_piece,
-)
+from isonn.screening.predictions import BEST_TYPE, CHANGE_COLUMNS, Best, Task, output_columns, rows_of_piece, run_piece
 from isonn.screening.sources import Source, pieces_of, sources_of, target_names
 
 
@@ -102,7 +94,6 @@ def screen(
     task = Task(
         str(folder),
         hashlib.sha256((folder / JSON_NAME).read_bytes()).hexdigest(),
-        len(headers) > 1,
         given,
         output_columns(clf, headers, given, extras),
         extras,
