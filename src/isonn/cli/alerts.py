@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import Annotated
 
 from isonn.cli import options as opt
-from isonn.cli.options import flag, option
+from isonn.cli.options import flag, new_path, option
 from isonn.cli.reading import graphs_of, reading
 
 
 def alerts(
     model: opt.Model,
     data: opt.Data,
-    out: Annotated[Path | None, option(None, "CSV file to write; must not exist. Default: standard output.")] = None,
-    html: Annotated[Path | None, option(None, "HTML page to write, with drawings.")] = None,
-    label: Annotated[
-        str | None, option(None, "The class to alert about.", default="yes or active, else the second of two")
-    ] = None,
+    out: Annotated[Path | None, new_path(None, "CSV file to write", default="standard output")] = None,
+    html: Annotated[Path | None, new_path(None, "HTML page to write, with drawings")] = None,
+    label: opt.Label = None,
     top: Annotated[int, option(None, "Largest number of alerts.")] = 50,
     min_support: Annotated[int, option(None, "Smallest number of molecules that an alert is judged on.")] = 5,
     compare: Annotated[
@@ -33,17 +31,13 @@ def alerts(
 ) -> None:
     """List groups and pieces of molecules that warn of a class as SMARTS, with the precision of each.
 
-    Precision is counted on molecules that took no part in choosing an alert: the list is chosen again without each
-    fold of DATA.
+    The class is yes or active, else the second of two, unless --label names it. Precision is counted on molecules that
+    took no part in choosing an alert: the list is chosen again without each fold of DATA.
     """
     import isonn
     from isonn.errors import InputError
-    from isonn.files import check_new
     from isonn.screening.sources import label_of, target_names
 
-    for path in (out, html):
-        if path is not None:
-            check_new(path)
     clf = isonn.load_model(model)
     if not hasattr(clf, "alerts"):
         raise InputError(f"{model} holds a {type(clf).__name__}; alerts need a model of --method isonn-subgraph")

@@ -43,14 +43,4 @@ def cost(
             print(f"  {name:<17} not possible: {matching.reason}")
             continue
         agrees = "" if matching.rank_correlation is None else f", rank correlation {matching.rank_correlation:.2f}"
-        print(f"  {name:<17} about {_duration(matching.seconds)} per pass{'' if name == 'exact' else agrees}")
-
-
-def _duration(seconds: float) -> str:
-    return (
-        f"{1000 * seconds:.1f} ms"
-        if seconds < 1
-        else f"{seconds:.1f} s"
-        if seconds < 120
-        else f"{seconds / 60:.0f} min"
-    )
+        print(f"  {name:<17} about {matching.seconds:.2g} s per pass{'' if name == 'exact' else agrees}")

@@ -13,14 +13,14 @@ else:
     import tomli as tomllib
 
 from isonn.cli import options as opt
-from isonn.cli.options import option
+from isonn.cli.options import new_path, option
 from isonn.cli.reading import graphs_of, reading
 
 
 def dossier(
     model: opt.Model,
     data: opt.Data,
-    out: Annotated[Path, option(None, "File to write: .html, or .json with all predictions; must not exist.")],
+    out: Annotated[Path, new_path(None, "File to write: .html, or .json with all predictions")],
     about: Annotated[
         Path | None,
         option(None, "TOML file with what only you know: title, endpoint, species, units, protocol and others."),
@@ -39,10 +39,8 @@ def dossier(
     """
     import isonn
     from isonn.errors import InputError
-    from isonn.files import check_new
     from isonn.report.dossier import ABOUT, write_dossier
 
-    check_new(out)
     if out.suffix not in (".html", ".json"):
         raise InputError(f"--out {out} must end in .html or .json")
     said = {} if about is None else _read_about(about)

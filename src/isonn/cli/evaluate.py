@@ -10,23 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isonn.cli import options as opt
-from isonn.cli.options import FOLDS, METHODS, RUNNING, flag, option
+from isonn.cli import running
+from isonn.cli.options import FOLDS, METHODS, flag, option
 from isonn.cli.reading import check_target, list_changes, reading
-from isonn.cli.running import (
-    dataset_sentence,
-    file_name,
-    over_seeds,
-    print_rows,
-    processes,
-    run_missing,
-    terminal_width,
-    write_results,
-)
 from isonn.errors import InputError
 
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
     from isonn.experiments.jobs import Job
     from isonn.experiments.rows import Row
+    from isonn.experiments.spec import Spec
 
 Parameters = dict[str, Any]
 
@@ -52,9 +44,7 @@ def evaluate(
         str | None,
         option(FOLDS, "random, scaffold, or a column of DATA whose values are the folds (or train and test)."),
     ] = None,
-    group: Annotated[
-        str | None, option(FOLDS, "A column of DATA: graphs with the same value stay in one fold.")
-    ] = None,
+    group: opt.Group = None,
     test: Annotated[str | None, option(FOLDS, "Another dataset to test on; DATA is the training set.")] = None,
     permutations: Annotated[
         int, option(FOLDS, "Permutations of the target for a p-value, for fast methods; try 200.")
@@ -66,20 +56,8 @@ def evaluate(
     seeds: Annotated[int, option(FOLDS, "Number of seeds; results cover all of them.")] = 1,
     jobs: opt.Jobs = None,
     scheduler: opt.Scheduler = None,
-    out: Annotated[
-        Path | None,
-        option(RUNNING, "Folder for the results; a stopped run continues from there.", default="runs/DATA-PROTOCOL"),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        option(
-            METHODS,
-            "A parameter of the paper's model (isonn), such as k=3 or layers=[[2,3],[3,4]]; may be repeated.",
-            "--set",
-            metavar="NAME=VALUE",
-            default="the paper's",
-        ),
-    ] = None,
+    out: opt.Results = None,
+    settings: opt.Settings = None,
     smiles: opt.SmilesColumn = None,
     target: opt.TargetColumns = None,
     numbers: opt.Numbers = None,
@@ -102,6 +80,7 @@ def evaluate(
 
     Finished jobs are kept. Running the command again, also with more seeds or methods, runs only missing jobs.
     """
+    from isonn.experiments import study
     from isonn.experiments.jobs import permuted, plan, thinned
     from isonn.experiments.methods import default_methods, resolve_methods, takes_confounds
     from isonn.experiments.metrics import METRICS
@@ -109,29 +88,16 @@ def evaluate(
     from isonn.experiments.source import Source
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
-    from isonn.experiments.study import (
-        about,
-        check_seeds,
-        stored_curves,
-        stored_rows,
-        table_settings,
-        unsupported_reason,
-    )
     from isonn.experiments.tables import curves_markdown, failures, legend, markdown, remarks
-    from isonn.files import check_new
     from isonn.params import check_count
 
     spec = load_spec("table")
     if permutations:
         check_count("permutations", permutations)
-    if changes is not None:
-        check_new(changes)
     fixed = opt.given(settings)
     names = None if methods is None else resolve_methods(methods)
-    if names is not None:
-        _check_settings(names, fixed)
     chosen = _protocol(protocol, split, group, test)
-    n_jobs = processes(jobs)
+    n_jobs = running.processes(jobs)
     molecules = {"standardize": standardize, "censored": censored, "values": values, "skip_bad": skip_bad}
     connectomes = {"select": select, "atlas": atlas, "runs": runs, "missing": missing, "join_case": join_case}
     options = reading(smiles, target, **molecules, **connectomes)
@@ -139,9 +105,12 @@ def evaluate(
     graphs = source.load()
     check_target(graphs, data)
     list_changes(changes, [graphs])
-    if names is None:
-        names = default_methods(graphs)
-        _check_settings(names, fixed)
+    names = default_methods(graphs) if names is None else names
+    if fixed and not any(map(_is_isonn, names)):
+        raise InputError(
+            f"{next(iter(fixed))} is a setting of isonn, which is not among the methods {', '.join(names)}; "
+            f"add it or leave the option out"
+        )
     blind = [name for name in names if name != "majority" and not takes_confounds(name)]
     for what, asked in (("--confounds", confounds), ("--harmonize", harmonize)):
         if asked and not any(map(takes_confounds, names)):
@@ -151,37 +120,38 @@ def evaluate(
         chosen = f"{chosen}:subject"  # sessions of a subject stay in one fold
     parameters, candidates = {}, {}
     for name in names:
-        its = fixed if _is_isonn(name) else {}
-        parameters[name], candidates[name] = table_settings(spec, graphs.name, name, chosen, its)
-        if "layers" in its:
-            parameters[name], candidates[name] = _without_sizes(parameters[name], candidates[name])
-        _check_kept(name, parameters[name], its)
+        if _is_isonn(name):
+            parameters[name], candidates[name] = _isonn_settings(spec, graphs.name, name, chosen, fixed)
+        else:
+            parameters[name], candidates[name] = study.table_settings(spec, graphs.name, name, chosen)
         if harmonize is not None and takes_confounds(name):
             parameters[name] = {**parameters[name], "harmonize": harmonize}
-    reasons = {name: unsupported_reason(name, parameters[name], graphs, candidates[name]) for name in names}
+    reasons = {name: study.unsupported_reason(name, parameters[name], graphs, candidates[name]) for name in names}
     left_out = {name: reason for name, reason in reasons.items() if reason is not None}
     if len(left_out) == len(names):
         raise InputError("; ".join(left_out.values()))
     planned = plan(graphs, [name for name in names if name not in left_out], parameters, chosen, seeds, candidates)
     rules = about_run(find_protocol(chosen).about, 1 + max((job.fold for job in planned), default=0))
-    store = Store(out if out is not None else Path("runs") / f"{file_name(graphs.name)}-{file_name(chosen)}")
+    store = Store(
+        out if out is not None else Path("runs") / f"{running.file_name(graphs.name)}-{running.file_name(chosen)}"
+    )
 
-    dataset = about(graphs)
+    dataset = study.about(graphs)
     if not as_json:
-        typer.echo(dataset_sentence(dataset))
-    run = partial(run_missing, datasets={graphs.name: graphs}, store=store, n_jobs=n_jobs, scheduler=scheduler)
+        typer.echo(running.dataset_sentence(dataset))
+    run = partial(running.run_missing, datasets={graphs.name: graphs}, store=store, n_jobs=n_jobs, scheduler=scheduler)
     run(graphs.name, planned)
     slow: list[str] = []
     if permutations:
         again = permuted(planned, permutations)
-        slow = _slow(stored_rows(planned, store, spec), again, n_jobs)
+        slow = _slow(study.stored_rows(planned, store, spec), again, n_jobs)
         planned += [job for job in again if job.method not in slow]
         run(f"{graphs.name}, permuted", planned)
     if learning_curve:
         planned += thinned(job for job in planned if not job.permutation)
         run(f"{graphs.name}, parts of the training graphs", planned)
-    rows = stored_rows(planned, store, spec)
-    curves = stored_curves(planned, store, rows) if learning_curve else {}
+    rows = study.stored_rows(planned, store, spec)
+    curves = study.stored_curves(planned, store, rows) if learning_curve else {}
     summary = {
         "dataset": dataset,
         "source": source.as_json(store.folder),
@@ -191,12 +161,12 @@ def evaluate(
         "left_out": left_out,
         **({"learning_curves": curves} if curves else {}),
     }
-    few = check_seeds(chosen, seeds)
+    few = study.check_seeds(chosen, seeds)
     notes = [
         *failures(rows),
         *(f"{name} is left out: {reason}." for name, reason in left_out.items()),
         *([f"No permutations for {', '.join(slow)}: too slow."] if slow else []),
-        f"{_units(rows)}, {over_seeds(seeds)}. Protocol {chosen}: {rules}.",
+        f"{_units(rows)}, {running.over_seeds(seeds)}. Protocol {chosen}: {rules}.",
         *([f"A quick look only: {few}."] if few else []),
         *([f"Confounds are not regressed out by {', '.join(blind)}."] if blind and confounds else []),
         *([f"Sites are not harmonised by {', '.join(blind)}."] if blind and harmonize else []),
@@ -207,12 +177,12 @@ def evaluate(
         more.append(f"{METRICS[metric].heading} by training graphs:\n\n{curves_markdown(curves, metric)}\n")
     text = "\n\n".join([*notes, *legend(rows), *more]).rstrip()
     page = f"# {graphs.name}\n\n{markdown(rows)}\n{text}\n"
-    written = write_results(store.folder, summary, [("table", rows)], page)
+    written = running.write_results(store.folder, summary, [("table", rows)], page)
     if as_json:
         sys.stdout.write(written)
     else:
-        print_rows(rows)
-        for sentence in [*notes, *legend(rows, terminal_width()), *more]:
+        running.print_rows(rows)
+        for sentence in [*notes, *legend(rows, running.terminal_width()), *more]:
             typer.echo(sentence)
         folder = store.folder
         typer.echo(f"Results: {folder / 'results.json'}, .md, .csv, and one file per job in {folder / 'jobs'}.")
@@ -259,34 +229,26 @@ def _units(rows: list[Row]) -> str:
     )
 
 
-def _check_kept(method: str, settings: Parameters, given: Parameters) -> None:
-    """Raise `InputError` if an option contradicts the method's name."""
-    for name in ("matching", "normalize"):
-        if name in given and settings.get(name) != given[name]:
-            raise InputError(
-                f"{name} {given[name]} contradicts method {method}, which has {name} {settings.get(name)}; "
-                f"leave one of them out"
-            )
-
-
-def _without_sizes(
-    settings: Parameters, candidates: tuple[Parameters, ...]
-) -> tuple[Parameters, tuple[Parameters, ...]]:
-    """Drop k and c, which layers replace, and with them the candidates."""
-    whole = {**settings, **(candidates[0] if candidates else {})}
-    return {key: value for key, value in whole.items() if key not in ("k", "c")}, ()
-
-
 def _is_isonn(method: str) -> bool:
     from isonn.experiments.methods import METHODS
 
     return METHODS[method].estimator == "IsoNNClassifier"
 
 
-def _check_settings(methods: tuple[str, ...], settings: Parameters) -> None:
-    """Raise `InputError` if settings of the paper's IsoNN are given without it."""
-    if settings and not any(map(_is_isonn, methods)):
-        raise InputError(
-            f"{next(iter(settings))} is a setting of isonn, which is not among the methods {', '.join(methods)}; "
-            f"add it or leave the option out"
-        )
+def _isonn_settings(
+    spec: Spec, dataset: str, method: str, protocol: str, given: Parameters
+) -> tuple[Parameters, tuple[Parameters, ...]]:
+    """Return the settings of the paper's model and the candidates to choose from, with those that --set gives."""
+    from isonn.experiments.study import table_settings
+
+    settings, candidates = table_settings(spec, dataset, method, protocol, given)
+    if "layers" in given:  # they replace k and c, and with them the candidates
+        whole = {**settings, **(candidates[0] if candidates else {})}
+        settings, candidates = {key: value for key, value in whole.items() if key not in ("k", "c")}, ()
+    for name in ("matching", "normalize"):
+        if name in given and settings.get(name) != given[name]:
+            raise InputError(
+                f"{name} {given[name]} contradicts method {method}, which has {name} {settings.get(name)}; "
+                f"leave one of them out"
+            )
+    return settings, candidates

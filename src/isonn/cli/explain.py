@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from isonn.cli import options as opt
-from isonn.cli.options import argument, flag, option
+from isonn.cli.options import argument, flag, new_path, option
 from isonn.cli.reading import given_graphs, reading
 
 if TYPE_CHECKING:
     from isonn.graphs import GraphSet
-    from isonn.report.panels import Panel, ReasonRow
+    from isonn.report.panels import Panel
 
 
 def explain(
@@ -20,9 +20,7 @@ def explain(
     data: Annotated[
         list[str], argument("DATA", "A known dataset (see `isonn data list`), a path, or one or several SMILES.")
     ],
-    out: Annotated[
-        Path | None, option(None, "HTML page to write; must not exist.", default="print the reasons")
-    ] = None,
+    out: Annotated[Path | None, new_path(None, "HTML page to write", default="print the reasons")] = None,
     graph: Annotated[
         list[int] | None,
         option(
@@ -32,9 +30,7 @@ def explain(
             default="the first 20",
         ),
     ] = None,
-    label: Annotated[
-        str | None, option(None, "The class or target to explain, by name.", default="the predicted class")
-    ] = None,
+    label: opt.Label = None,
     smiles: opt.SmilesColumn = None,
     target: opt.TrueColumns = None,
     censored: opt.Censored = None,
@@ -43,29 +39,21 @@ def explain(
     runs: opt.Runs = None,
     missing: opt.Missing = None,
     suggest: Annotated[bool, flag(None, "Show small edits that move each prediction to --goal.", "--suggest")] = False,
-    goal: Annotated[
-        str | None,
-        option(
-            None,
-            "The class that --suggest reaches, or the number to get to or past.",
-            default="the other of two classes",
-        ),
-    ] = None,
+    goal: opt.Goal = None,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Show the pieces behind each prediction, and the prediction without them, on an HTML page.
 
+    The predicted class is explained, unless --label names another. --goal is what --suggest tries to reach.
+
     DATA may be molecules: isonn explain MODEL 'CCO' 'c1ccccc1N' --out why.html.
     """
     import isonn
-    from isonn.files import check_new
     from isonn.report.explain_page import explain_page
     from isonn.report.page import write
     from isonn.screening.sources import label_of
 
-    if out is not None:
-        check_new(out)
     clf = isonn.load_model(model)
     explained = label_of(clf, label)
     options = reading(smiles, target, censored=censored, values=values, select=select, runs=runs, missing=missing)
@@ -78,26 +66,15 @@ def explain(
         page = {} if out is None else {"page": str(out)}
         print(json.dumps({**page, "graphs": [_facts(panel, graphs) for panel in shown]}, indent=1))
         return
-    for panel in shown if out is None else shown[:5]:
-        sure = f" ({panel.certainty})" if panel.certainty else ""
-        told = f"{panel.title}: {panel.predicted}{sure}"
-        if out is not None:
-            best = panel.reasons[0] if panel.reasons else None
-            against = " against it" * (best is not None and best.contribution < 0 and panel.value is None)
-            print(told + (f"; strongest reason{against}: {_line(best)}" if best else "; no reason found"))
-            continue
-        print(told, *(f"  {_line(reason)}{_deleted(reason)}" for reason in panel.reasons), sep="\n")
     if out is not None:
         print(f"{len(shown)} graph{'s' * (len(shown) != 1)} in {out}")
-
-
-def _deleted(reason: ReasonRow) -> str:
-    """Say what the model answers without the piece; nothing is left of a graph that is one piece."""
-    return f"; without it: {reason.without}" if reason.without else ""
-
-
-def _line(reason: ReasonRow) -> str:
-    return f"{reason.text} ({reason.contribution:+.2f})"
+        return
+    for panel in shown:
+        sure = f" ({panel.certainty})" if panel.certainty else ""
+        print(f"{panel.title}: {panel.predicted}{sure}")
+        for reason in panel.reasons:  # nothing is left of a graph that is one piece
+            without = f"; without it: {reason.without}" if reason.without else ""
+            print(f"  {reason.text} ({reason.contribution:+.2f}){without}")
 
 
 def _facts(panel: Panel, graphs: GraphSet) -> dict[str, object]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from isonn.cli import options as opt
-from isonn.cli.options import argument, option
+from isonn.cli.options import argument, new_path, option
 from isonn.cli.reading import graphs_of, reading
 
 
@@ -15,10 +15,10 @@ def findings(
     data: Annotated[str | None, argument("DATA", "The subjects, to show the values of each set by class.")] = None,
     out: Annotated[
         Path | None,
-        option(None, "File to write; must not exist: .csv, .html or .pdf. Default: print the findings."),
+        new_path(None, "File to write: .csv, .html or .pdf", default="print the findings"),
     ] = None,
     figures: Annotated[Path | None, option(None, "Folder for every figure as SVG, PDF and PNG of 300 dpi.")] = None,
-    label: Annotated[str | None, option(None, "The class or target to show.", default="the last class")] = None,
+    label: opt.Label = None,
     atlas: Annotated[
         str | None,
         option(None, "A file or a name such as power; for networks and coordinates.", default="the model's"),
@@ -34,7 +34,8 @@ def findings(
 ) -> None:
     """List the sets of regions and connections that a model of connectomes found, with effect sizes and p-values.
 
-    A .csv file holds the connections; the sets are in NAME-sets.csv beside it.
+    They are those of the last class, unless --label names another class or target. A .csv file holds the connections;
+    the sets are in NAME-sets.csv beside it.
     """
     import json
     from dataclasses import asdict
@@ -47,12 +48,11 @@ def findings(
     from isonn.files import check_new
     from isonn.screening.sources import label_of
 
-    sets = None if out is None else out.with_name(f"{out.stem}-sets.csv")
     if out is not None and out.suffix not in (".csv", ".html", ".pdf"):
         raise InputError(f"--out {out} has the suffix {out.suffix!r}; use .csv, .html or .pdf")
-    for path in (out, sets if out is not None and out.suffix == ".csv" else None):
-        if path is not None:
-            check_new(path, "another --out")
+    sets = out.with_name(f"{out.stem}-sets.csv") if out is not None and out.suffix == ".csv" else None
+    if sets is not None:
+        check_new(sets, "another --out")
     clf = isonn.load_model(model)
     if not hasattr(clf, "connections_"):
         raise InputError(f"{model} holds a {type(clf).__name__}; findings need a model of --method isonn-aligned")
@@ -66,8 +66,7 @@ def findings(
         lists: dict[str, list[Any]] = {"subnetworks": result.subnetworks, "connections": result.connections}
         rows = {name: [_plain(asdict(finding)) for finding in entries] for name, entries in lists.items()}
         print(json.dumps({**facts, **rows}, indent=1) if as_json else result)
-    elif out.suffix == ".csv":
-        assert sets is not None
+    elif sets is not None:
         result.to_csv(out)
         result.to_csv(sets, what="subnetworks")
     elif out.suffix == ".html":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isonn.cli import options as opt
-from isonn.cli.options import CONNECTOMES, LARGE, MODEL, flag, option
+from isonn.cli.options import MODEL, RUNNING, flag, option
 from isonn.cli.reading import check_target, is_large, list_changes, reader_at, reading, takes_option
 from isonn.cli.summary import model_facts, sentences
 from isonn.errors import InputError
@@ -71,32 +71,16 @@ def fit(
     bank: Annotated[
         Path | None,
         option(
-            LARGE,
-            "Folder for counted subgraphs, from which the same command continues; default for large DATA: MODEL.bank, "
-            "removed at the end.",
+            RUNNING,
+            "Folder for counted subgraphs, from which the same command continues, and which the workers of --cluster "
+            "share; default for large DATA: MODEL.bank, removed at the end.",
         ),
     ] = None,
-    jobs: Annotated[
-        int | None, option(LARGE, "Number of processes that count subgraphs.", default="one per core")
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        option(
-            LARGE,
-            "Address of a dask scheduler whose workers count subgraphs; they share the folder of --bank.",
-            "--cluster",
-        ),
-    ] = None,
+    jobs: opt.Jobs = None,
+    scheduler: opt.Scheduler = None,
     confounds: opt.Confounds = None,
     harmonize: opt.Harmonize = None,
-    group: Annotated[
-        str | None,
-        option(
-            CONNECTOMES,
-            "A column with the subject or family of each graph.",
-            default="subject, if subjects have several sessions",
-        ),
-    ] = None,
+    group: opt.Group = None,
     select: opt.Select = None,
     atlas: opt.Atlas = None,
     runs: opt.Runs = None,
@@ -113,11 +97,9 @@ def fit(
     from isonn.cli.running import processes
     from isonn.experiments.cluster import calls_on_cluster
     from isonn.experiments.metrics import predicts_numbers
-    from isonn.files import check_new, remove_strays
+    from isonn.files import remove_strays
 
     files = _Files(out, bank, resume)
-    if changes is not None:
-        check_new(changes)
     if keep_examples not in (None, "ids", "smiles"):
         raise InputError(f"--keep-examples {keep_examples} is unknown; use ids or smiles")
     parameters = opt.given(
@@ -147,7 +129,9 @@ def fit(
     streamed = method == "isonn-subgraph" and (any(value is not None for value in large.values()) or is_large(data))
     if not streamed and files.checkpoint.exists() and not (resume or files.finished):
         raise InputError(f"{files.checkpoint} holds a stopped run; add --resume to continue, or remove it")
-    training: Any = isonn.stream(data, **options) if streamed else _with_targets(load(), data)
+    training: Any = isonn.stream(data, **options) if streamed else load()
+    if not streamed:
+        check_target(training, data)
     pieces = training if streamed else [training]
     if files.finished:
         _tidy_up(parameters, files, pieces)
@@ -209,17 +193,6 @@ class _Files:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
-
-
-def _with_targets(graphs: GraphSet, data: str) -> GraphSet:
-    """Return the graphs; raise `InputError` if they have no targets."""
-    check_target(graphs, data)
-    if graphs.y is None:
-        raise InputError(
-            f"{graphs.name} has no targets to learn; add labels (.npz, .mat), a labels.csv (folder of matrices), a "
-            f"_graph_labels.txt (TU folder), or name a column with --target"
-        )
-    return graphs
 
 
 def _usual_method(data: str, load: Callable[[], GraphSet]) -> str:

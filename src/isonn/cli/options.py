@@ -15,7 +15,7 @@ from isonn.errors import InputError
 #: Groups of options in the help of every command.
 DATA, METHODS, FOLDS, RUNNING = "Data", "Methods", "Folds", "Running"
 MOLECULES, CONNECTOMES = "Molecules", "Connectomes"
-MODEL, LARGE = "Model", "Large data"
+MODEL = "Model"
 
 
 def argument(name: str, text: str) -> Any:
@@ -31,6 +31,19 @@ def option(panel: str | None, text: str, *names: str, default: bool | str = True
 def flag(panel: str | None, text: str, *names: str, **more: Any) -> Any:
     """Declare an option without a value."""
     return option(panel, text, *names, metavar="", **more)
+
+
+def new_path(panel: str | None, text: str, *names: str, **more: Any) -> Any:
+    """Declare an option with a file or folder to write; one that exists is refused before the command runs."""
+    return option(panel, f"{text}; must not exist.", *names, callback=_check_new, **more)
+
+
+def _check_new(path: Path | None) -> Path | None:
+    from isonn.files import check_new
+
+    if path is not None:
+        check_new(path)
+    return path
 
 
 def _apply_quiet(quiet: bool) -> bool:
@@ -95,7 +108,7 @@ Standardize = Annotated[
         default="salts",
     ),
 ]
-Changes = Annotated[Path | None, option(MOLECULES, "CSV file to list the molecules that standardisation changed.")]
+Changes = Annotated[Path | None, new_path(MOLECULES, "CSV file to list the molecules that standardisation changed")]
 Censored = Annotated[
     str | None,
     option(MOLECULES, "Targets such as >100: leave their rows out, or use 100.", metavar="drop|bound", default="drop"),
@@ -141,6 +154,24 @@ Missing = Annotated[
     option(CONNECTOMES, "NaN in a matrix: error, or drop the region from this subject.", default="error"),
 ]
 
+Group = Annotated[
+    str | None,
+    option(
+        DATA,
+        "A column of DATA, such as the subject: graphs with the same value stay together.",
+        default="subject, if subjects have several sessions",
+    ),
+]
+Label = Annotated[str | None, option(None, "A class or target, by name.", default=False)]
+Goal = Annotated[
+    str | None,
+    option(None, "The class to reach, or the number to get to or past.", default="the other of two classes"),
+]
+
+Results = Annotated[
+    Path | None,
+    option(RUNNING, "Folder for the results; a stopped run continues from there.", "--out", default="a folder in runs"),
+]
 Jobs = Annotated[int | None, option(RUNNING, "Number of processes.", default="one per core")]
 Scheduler = Annotated[
     str | None,
@@ -155,8 +186,8 @@ Settings = Annotated[
     list[str] | None,
     option(
         MODEL,
-        "Another parameter of the estimator, such as min_support=3 or view=labels; of the paper's model k=3, epochs=50 "
-        "or layers=[[2,3],[3,4]]. May be repeated.",
+        "A parameter of the estimator, such as min_support=3 or view=labels; of the paper's model, the only one of "
+        "`evaluate`, k=3, epochs=50 or layers=[[2,3],[3,4]]. May be repeated.",
         "--set",
         metavar="NAME=VALUE",
     ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isonn.cli import options as opt
-from isonn.cli.options import RUNNING, argument, flag, option
+from isonn.cli.options import RUNNING, argument, flag, new_path, option
 from isonn.cli.summary import scores_text
 
 if TYPE_CHECKING:
@@ -63,12 +63,13 @@ def predict(
         flag(ADDED, "Add the nearest training graphs and true values, if the model keeps them.", "--neighbours"),
     ] = False,
     dossier: Annotated[
-        Path | None, option(None, "New folder for a draft dossier of each prediction (QPRF), a page per graph.")
+        Path | None, new_path(None, "Folder for a draft dossier of each prediction (QPRF), a page per graph")
     ] = None,
-    top: Annotated[int | None, option(BEST, "Write only the best rows, best first, with their reasons.")] = None,
-    label: Annotated[
-        str | None, option(BEST, "The class or column that --top ranks by.", default="the second of two classes")
+    top: Annotated[
+        int | None,
+        option(BEST, "Write only the best rows, by the class or target of --label, with their reasons."),
     ] = None,
+    label: opt.Label = None,
     lowest: Annotated[bool, flag(BEST, "The smallest values are the best.", "--lowest")] = False,
     jobs: opt.Jobs = None,
     cluster: opt.Scheduler = None,
@@ -79,14 +80,13 @@ def predict(
     """Predict graphs: keep the columns of DATA and add the class with all probabilities, or the value.
 
     Rows without a valid molecule are kept, with the error in the column "problem". Where DATA has true values, metrics
-    are printed.
+    are printed. --top ranks by the second of two classes, or by the only target, unless --label names another.
     """
     from isonn.cli.reading import reading
     from isonn.cli.running import processes
     from isonn.conformal import check_coverage
     from isonn.errors import InputError
     from isonn.experiments.cluster import calls_on_cluster
-    from isonn.files import check_new
     from isonn.screening import Best, screen
     from isonn.screening.partial import partial_folder
 
@@ -100,8 +100,6 @@ def predict(
     added: dict[str, Any] = {name: check_coverage(coverage) for name, wanted in trust.items() if wanted}
     if reasons is not None or top is not None:
         added = {"reasons": 3 if reasons is None else reasons, **added}
-    for new in filter(None, (dossier, changes)):
-        check_new(new)
     options = reading(smiles, target, censored=censored, values=values, select=select, runs=runs, missing=missing)
     with ExitStack() as stack:
         path = out

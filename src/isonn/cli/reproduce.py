@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from isonn.cli import options as opt
+from isonn.cli import running
 from isonn.cli.options import DATA, FOLDS, METHODS, RUNNING, argument, flag, option
-from isonn.cli.running import (
-    dataset_sentence,
-    over_seeds,
-    print_rows,
-    processes,
-    run_missing,
-    say_set_aside,
-    write_results,
-)
 from isonn.errors import InputError
 
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
@@ -44,10 +36,7 @@ def reproduce(
     protocol: Annotated[
         str | None, option(FOLDS, "paper, fair, random or released.", default="the experiment's")
     ] = None,
-    out: Annotated[
-        Path | None,
-        option(RUNNING, "Folder for the results; a stopped run continues from there.", default="runs/NAME"),
-    ] = None,
+    out: opt.Results = None,
     stored: Annotated[bool, flag(RUNNING, "Run nothing; show finished seeds.", "--stored")] = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
@@ -68,7 +57,7 @@ def reproduce(
     rules = find_protocol(chosen)
     number = _seeds(seeds, spec, chosen)
     asked = None if methods is None else resolve_methods(methods)
-    n_jobs = processes(jobs if jobs is not None else spec.jobs)
+    n_jobs = running.processes(jobs if jobs is not None else spec.jobs)
     names = spec.datasets if datasets is None else list(opt.split_names(datasets))
     if not names:
         raise InputError("--datasets is empty; give names or paths, separated by commas")
@@ -85,22 +74,22 @@ def reproduce(
             )
         store = Store(folder)
         parts = stored_parts(spec, loaded, asked, chosen, number, store)
-        say_set_aside(store)
+        running.say_set_aside(store)
         unfinished = _unfinished(parts)
     else:
         parts = plan_study(spec, loaded, asked, chosen, number)
         check_jobs(parts, loaded)
         store = Store(folder)
         planned = list({job.id: job for part in parts for job in part.jobs}.values())  # figures may share jobs
-        run_missing(spec.name, planned, loaded.graphs, store, n_jobs, scheduler)
+        running.run_missing(spec.name, planned, loaded.graphs, store, n_jobs, scheduler)
     shown = [(part, part_rows(part, store, spec, loaded)) for part in parts]
     about = {"name": chosen, "about": rules.about}
     summary = _summary(spec, shown, loaded, about, number)
-    over = f"{over_seeds(number)} or as many as are finished" if stored else over_seeds(number)
+    over = f"{running.over_seeds(number)} or as many as are finished" if stored else running.over_seeds(number)
     foot = [f"In percent, {over}. Protocol {chosen}: {rules.about}.", *_notes(shown, loaded), *unfinished]
     command = _command(experiment, datasets, methods, number, protocol)
     page = _markdown(spec, shown, loaded, foot, command)
-    written = write_results(store.folder, summary, ((part.name, rows) for part, rows in shown), page)
+    written = running.write_results(store.folder, summary, ((part.name, rows) for part, rows in shown), page)
     plots = _plots(shown, store.folder)
     if as_json:
         sys.stdout.write(written)
@@ -193,7 +182,7 @@ def _heading(part: Part, loaded: Datasets) -> str:
         if part.jobs:
             return f"{part.dataset}: stored results; the data is not here"
         return f"{part.dataset}: {'data not public' if part.dataset in loaded.private else 'not loaded'}"
-    return dataset_sentence(about(loaded.graphs[part.dataset]))
+    return running.dataset_sentence(about(loaded.graphs[part.dataset]))
 
 
 #: Columns that a study of running time leaves out.
@@ -205,18 +194,24 @@ def _besides(parts: Iterable[Part]) -> tuple[str, ...]:
     return _NOT_TIME if all(part.sweep is not None and part.sweep.measure == "seconds" for part in parts) else ()
 
 
+def _tables(shown: Shown, loaded: Datasets) -> Iterator[tuple[Sweep | None, Part, str, list[Row]]]:
+    """Yield each table with its part and its heading; the first of a figure also with the figure."""
+    figure = None
+    for part, rows in shown:
+        if rows:
+            yield (part.sweep if part.sweep != figure else None), part, _heading(part, loaded), rows
+            figure = part.sweep
+
+
 def _markdown(spec: Spec, shown: Shown, loaded: Datasets, foot: Sequence[str], command: str) -> str:
     from isonn.experiments.tables import markdown
 
     text = [f"# {spec.title}", f"`{command}`"]
-    title = ""
-    for part, rows in shown:
-        if part.sweep is not None and part.sweep.title != title:
-            title = part.sweep.title
-            text += [f"## {title}", f"![{title}]({part.sweep.name}.svg)"]
-        if rows:
-            level = "#" * (2 if part.sweep is None else 3)
-            text += [f"{level} {part.dataset}", _heading(part, loaded), markdown(rows, _besides([part]))]
+    for figure, part, heading, rows in _tables(shown, loaded):
+        if figure is not None:
+            text += [f"## {figure.title}", f"![{figure.title}]({figure.name}.svg)"]
+        level = "##" if part.sweep is None else "###"
+        text += [f"{level} {part.dataset}", heading, markdown(rows, _besides([part]))]
     text.append("\n".join(f"- {note}" for note in foot))
     return "\n\n".join(paragraph.strip() for paragraph in text) + "\n"
 
@@ -234,14 +229,11 @@ def _plots(shown: Shown, folder: Path) -> list[Path]:
 
 def _print(spec: Spec, shown: Shown, loaded: Datasets, foot: Sequence[str]) -> None:
     typer.echo(spec.title)
-    title = ""
-    for part, rows in shown:
-        if part.sweep is not None and part.sweep.title != title:
-            title = part.sweep.title
-            typer.echo(f"\n{title}")
-        if rows:
-            typer.echo(f"\n{_heading(part, loaded)}")
-            print_rows(rows)
+    for figure, _, heading, rows in _tables(shown, loaded):
+        if figure is not None:
+            typer.echo(f"\n{figure.title}")
+        typer.echo(f"\n{heading}")
+        running.print_rows(rows)
     for sentence in foot:
         typer.echo(sentence)
 

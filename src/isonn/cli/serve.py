@@ -7,8 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from isonn.cli import options as opt
 from isonn.cli.options import argument, flag, option
 
@@ -21,11 +19,11 @@ def serve(
     host: Annotated[str, option(None, "Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
     token: Annotated[
         str | None,
-        typer.Option(
+        option(
+            None,
+            "Requests must have the header Authorization: Bearer TOKEN.",
+            default=False,
             envvar="ISONN_TOKEN",
-            help="Requests must have the header Authorization: Bearer TOKEN.",
-            show_default=False,
-            show_envvar=True,
         ),
     ] = None,
     allow_host: Annotated[

@@ -13,21 +13,18 @@ from isonn.cli.reading import given_graphs
 def suggest(
     model: opt.Model,
     graph: Annotated[str, argument("GRAPH", "A SMILES, or a dataset or path with --graph.")],
-    goal: Annotated[
-        str | None,
-        option(None, "The class to reach, or the number to get to or past.", default="the other of two classes"),
-    ] = None,
+    goal: opt.Goal = None,
     number: Annotated[int, option(None, "Index of a graph or row of a dataset, from 0.", "--graph", min=0)] = 0,
-    label: Annotated[
-        str | None,
-        option(None, "The label or column that --goal is about, if there are several.", default=False),
-    ] = None,
+    label: opt.Label = None,
     steps: Annotated[int, option(None, "Most edits of a suggestion.", min=1, max=3)] = 2,
     top: Annotated[int, option(None, "Most suggestions.", min=1, max=50)] = 10,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Print small edits that move the prediction for one graph to a goal, each re-scored by the model."""
+    """Print small edits that move the prediction for one graph to a goal, each re-scored by the model.
+
+    Of several labels or columns, --label names the one that --goal is about.
+    """
     import isonn
     from isonn.errors import InputError
     from isonn.explain.suggest import read_goal

@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from isonn.graphs.graph import GraphSet
 
-#: Scores in the order they are printed, with their names; those in percent come first.
-_SCORES = {
-    "accuracy": "accuracy",
-    "f1": "F1",
-    "auroc": "AUROC",
-    "pearson": "r",
-    "mae": "MAE",
-    "rmse": "RMSE",
-    "r2": "R²",
-}
+#: Scores in the order they are printed.
+_SCORES = ("accuracy", "f1", "auroc", "pearson", "mae", "rmse", "r2")
 #: Largest family-wise p-value of a set of regions that counts as significant.
 SIGNIFICANT = 0.05
-_PERCENT, _IN_UNITS = ("accuracy", "f1"), ("mae", "rmse")
 
 
 def model_facts(model: Any, graphs: GraphSet | None) -> dict[str, Any]:
@@ -97,18 +88,21 @@ def scores_text(scores: Mapping[str, float | None], unit: str = "") -> str:
         >>> scores_text({"rmse": 0.5123, "mae": 0.4, "r2": 0.9, "pearson": 0.95}, "mol/L")
         'r 0.950, MAE 0.4 mol/L, RMSE 0.512 mol/L, R² 0.900'
     """
-    shown = []
-    for name, heading in _SCORES.items():
+    from isonn.experiments.metrics import METRICS
+
+    texts = []
+    for name in _SCORES:
         value = scores.get(name)
         if value is None:
             continue
-        if name in _PERCENT:
-            shown.append(f"{heading} {100 * value:.1f} %")
-        elif name in _IN_UNITS:
-            shown.append(f"{heading} {value:.3g} {unit}".strip())
+        if METRICS[name].percent:
+            text = f"{100 * value:.1f} %"
+        elif name in ("mae", "rmse"):
+            text = f"{value:.3g} {unit}".strip()
         else:
-            shown.append(f"{heading} {value:.3f}")
-    return ", ".join(shown)
+            text = f"{value:.3f}"
+        texts.append(f"{METRICS[name].heading} {text}")
+    return ", ".join(texts)
 
 
 def _by_target(columns: dict[str, dict[str, float]]) -> list[str]:
