@@ -387,3 +387,18 @@ def test_graphs_that_are_not_tables_keep_their_classes_and_ids(mutag, tmp_path, 
     assert "problem" not in rows[0]
     assert done.seen == 188
     assert done.scores[0][2]["accuracy"] == pytest.approx((clf.predict(mutag) == mutag.y).mean())
+
+
+def test_a_dataset_with_a_column_called_problem_keeps_it(tmp_path):
+    from isonn.connectomes import planted_connectomes
+
+    study, out = tmp_path / "study", tmp_path / "o.json"
+    study.mkdir()
+    graphs = planted_connectomes(n_subjects=24, n_regions=6, seed=1).graphs
+    for graph in graphs:
+        np.save(study / f"{graph.id}.npy", graph.adjacency)
+    rows = [f"{who}\t{y}\tmotion" for who, y in zip(graphs.ids, graphs.y, strict=True)]
+    (study / "participants.tsv").write_text("\n".join(["participant_id\tgroup\tproblem", *rows]))
+    isonn.AlignedClassifier(shuffles=9, random_state=0).fit(isonn.load(study, target="group")).save(tmp_path / "m")
+    screen(tmp_path / "m", [str(study)], out, options={"target": "group"})
+    assert [row["problem"] for row in json.loads(out.read_text())] == ["motion"] * 24

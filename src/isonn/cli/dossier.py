@@ -53,15 +53,15 @@ def dossier(
     if graphs.y is None:
         raise InputError(f"{data} has no targets to validate the model with; name their column with --target")
     scaffolds, alerts = _of_molecules(clf, graphs)
-    found = write_dossier(clf, graphs, said, scaffolds, alerts)
-    (found.to_json if out.suffix == ".json" else found.to_html)(out)
+    draft = write_dossier(clf, graphs, said, scaffolds, alerts)
+    (draft.to_json if out.suffix == ".json" else draft.to_html)(out)
     if as_json:
-        print(json.dumps({"file": str(out), "missing": found.missing}, indent=1))
+        print(json.dumps({"file": str(out), "missing": draft.missing}, indent=1))
         return
-    if found.missing:
+    if draft.missing:
         hint = "give them with --about" if about is None else f"add them to {about}"
         print(
-            f"isonn: {len(found.missing)} entries are to be written by you; {hint} ({', '.join(ABOUT)})",
+            f"isonn: {len(draft.missing)} entries are to be written by you; {hint} ({', '.join(ABOUT)})",
             file=sys.stderr,
         )
     print(f"dossier in {out}: a draft for an expert, not a regulatory statement", file=sys.stderr)
@@ -90,7 +90,7 @@ def _of_molecules(clf: Any, graphs: Any) -> tuple[Any, list[dict[str, Any]]]:
 
     rows: list[dict[str, Any]] = []
     if clf.target_.exclusive and len(clf.target_.classes) == 2:
-        known = graphs[clf.seen_in_training(graphs)]
-        linear = clone(clf).set_params(head="linear", random_state=clf.seed_).fit(known)
-        rows = linear.alerts(known).rows()
+        training = graphs[clf.seen_in_training(graphs)]
+        linear = clone(clf).set_params(head="linear", random_state=clf.seed_).fit(training)
+        rows = linear.alerts(training).rows()
     return scaffolds(graphs), rows

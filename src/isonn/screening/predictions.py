@@ -184,13 +184,14 @@ class _Predicted:
 
     def known_truth(self) -> Floats:
         """Return true values beside answers, of the graphs that have a true value."""
-        known = ~np.isnan(self.truth).all(axis=1)
-        return np.hstack([self.truth[known], self.answers[known]])
+        has_truth = ~np.isnan(self.truth).all(axis=1)
+        return np.hstack([self.truth[has_truth], self.answers[has_truth]])
 
     def seen(self) -> int:
         """Return how many of the graphs the model was fitted to; 0 if none has a true value."""
-        known = self.graphs is not None and not np.isnan(self.truth).all()
-        return int(self.clf.seen_in_training(self.graphs).sum()) if known else 0
+        if self.graphs is None or np.isnan(self.truth).all():
+            return 0
+        return int(self.clf.seen_in_training(self.graphs).sum())
 
     def changes(self) -> dict[str, int]:
         """Return how many molecules standardisation changed ("molecules"), and how many with each kind of change."""
