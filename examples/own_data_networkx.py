@@ -39,4 +39,5 @@ for value, a, b in edges[:3]:
 # Templates are graphs, too.
 for card in template_cards(clf, graphs[:30], y[:30]):
     template = card.template.to_networkx(threshold=0.5)
-    print(f"template {card.index}: {template}; like {' '.join(card.nearest.names)} of graph {card.nearest.graph}")
+    graph, nearest = card.examples[0]
+    print(f"template {card.index}: {template}; like {' '.join(nearest.names)} of graph {graph}")

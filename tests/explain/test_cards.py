@@ -13,6 +13,12 @@ from isonn.errors import InputError
 from isonn.explain import template_cards
 
 
+def region_of(card, graphs):
+    """The cells of the nearest region, in the order of the template's nodes."""
+    graph, match = card.examples[0]
+    return graphs[graph].adjacency[np.ix_(match.nodes, match.columns or match.nodes)]
+
+
 def windows_of(adjacency, k):
     m = len(adjacency) - k + 1
     return {(s, t): adjacency[s : s + k, t : t + k] for s in range(m) for t in range(m)}
@@ -46,12 +52,8 @@ def test_the_nearest_region_is_the_nearest_of_all_windows_of_all_graphs(cards, g
         least = min(
             distance_by_definition(template, window) for g in graphs for window in windows_of(g.adjacency, 3).values()
         )
-        assert card.nearest.distance == pytest.approx(least, rel=1e-5)
-        found = graphs[card.nearest.graph].adjacency[
-            np.ix_(card.nearest.nodes, card.nearest.columns or card.nearest.nodes)
-        ]
-        np.testing.assert_equal(found, card.nearest.cells)
-        assert ((template - card.nearest.cells) ** 2).sum() == pytest.approx(least, rel=1e-5)
+        assert card.examples[0][1].distance == pytest.approx(least, rel=1e-5)
+        assert ((template - region_of(card, graphs)) ** 2).sum() == pytest.approx(least, rel=1e-5)
 
 
 def test_occurrences_count_windows_equal_up_to_relabelling_by_class(cards, graphs):
@@ -59,7 +61,7 @@ def test_occurrences_count_windows_equal_up_to_relabelling_by_class(cards, graph
         counts = np.zeros((2, 2), dtype=int)
         for g, label in zip(graphs, graphs.y, strict=True):
             equal = sum(
-                distance_by_definition(card.nearest.cells, window) == 0
+                distance_by_definition(region_of(card, graphs), window) == 0
                 for window in windows_of(g.adjacency, 3).values()
             )
             counts[:, int(label == "rare")] += [equal, equal > 0]
@@ -93,9 +95,9 @@ def test_accuracy_is_the_models_and_without_the_template_that_of_its_map_at_zero
 
 def test_examples_are_one_per_graph_nearest_first(cards):
     for card in cards:
-        distances = [example.distance for example in card.examples]
+        distances = [match.distance for _, match in card.examples]
         assert distances == sorted(distances)
-        assert len({example.graph for example in card.examples}) == len(card.examples) == 4
+        assert len({graph for graph, _ in card.examples}) == len(card.examples) == 4
 
 
 def test_a_deep_or_multi_label_model_has_cards_too(graphs):
@@ -110,7 +112,6 @@ def test_a_deep_or_multi_label_model_has_cards_too(graphs):
 def test_graphs_too_small_for_any_window_give_a_card_without_a_nearest_region(clf):
     pairs = [networkx.path_graph(2)] * 3
     card = template_cards(clf, pairs, ["rare", "rare", "common"])[0]
-    assert card.nearest is None
     assert card.examples == []
     np.testing.assert_equal(card.occurrences, [0, 0])
 

@@ -1,12 +1,11 @@
 """Explanations: matches and their contributions, template cards, and tests of faithfulness."""
 
-from isonn.explain.cards import Example, TemplateCard, template_cards
+from isonn.explain.cards import TemplateCard, template_cards
 from isonn.explain.explanation import Explanation, Match, explain_matched
 from isonn.explain.faithfulness import Faithfulness, edge_auroc, edge_removal, faithfulness
 from isonn.explain.matched import MatchedGraph, Occurrences
 
 __all__ = [
-    "Example",
     "Explanation",
     "Faithfulness",
     "Match",

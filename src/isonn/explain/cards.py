@@ -9,38 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError
-from isonn.explain.explanation import matches_of
+from isonn.explain.explanation import Match, matches_of
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads
 from isonn.targets import Target
-
-
-@dataclass(frozen=True, eq=False)
-class Example:
-    """A match of a template in a set of graphs.
-
-    Attributes:
-        graph: number of the graph in the set.
-        nodes, columns, names, distance: as in `Match`.
-        cells: the adjacency matrix of the region in the template's node order, shape (k, k).
-
-    Example:
-        >>> graphs = isonn.load("MUTAG")[:20]
-        >>> clf = isonn.IsoNNClassifier(k=3, c=1, hidden=(8,), epochs=2, random_state=0).fit(graphs)
-        >>> card = template_cards(clf, graphs)[0]
-        >>> card.nearest.cells.shape
-        (3, 3)
-    """
-
-    graph: int
-    nodes: tuple[int, ...]
-    columns: tuple[int, ...] | None
-    names: tuple[str, ...] | None
-    distance: float
-    cells: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +26,15 @@ class TemplateCard:
         index: its number in ``templates_``.
         template: the template.
         classes: the model's classes, in the order of the arrays below.
-        nearest: the region nearest to it in all graphs; None if no graph has enough nodes.
-        occurrences: regions equal to the nearest one, up to relabelling, in the graphs of each class, shape (classes,).
+        examples: its best match in each of a few graphs, nearest first, as the number of the graph and the `Match`; []
+            if no graph has enough nodes.
+        occurrences: regions equal to that of the first example, up to relabelling, in the graphs of each class, shape
+            (classes,).
         graphs_with: graphs of each class that contain such a region, shape (classes,).
         graphs_of: graphs of each class, shape (classes,).
         effect: mean effect of the template on the score of each class over the graphs of the class: the score minus the
             score with the template switched off, shape (classes,); 0 for a class without graphs.
         accuracy, accuracy_without: accuracy with the template, and with it switched off.
-        examples: its best matches, one per graph, nearest first.
 
     Example:
         >>> graphs = isonn.load("MUTAG")[:20]
@@ -71,14 +47,13 @@ class TemplateCard:
     index: int
     template: Template
     classes: NDArray[Any]
-    nearest: Example | None
+    examples: list[tuple[int, Match]]
     occurrences: NDArray[np.int64]
     graphs_with: NDArray[np.int64]
     graphs_of: NDArray[np.int64]
     effect: NDArray[np.float64]
     accuracy: float
     accuracy_without: float
-    examples: list[Example]
 
 
 def template_cards(clf: Any, graphs: Any, y: Any = None, examples: int = 3) -> list[TemplateCard]:
@@ -88,7 +63,7 @@ def template_cards(clf: Any, graphs: Any, y: Any = None, examples: int = 3) -> l
         clf: a fitted `IsoNNClassifier`.
         graphs: the training graphs, or others to measure on; anything `isonn.as_graphset` takes.
         y: their classes; None uses those of the graphs.
-        examples: maximum number of best matches, one per graph.
+        examples: maximum number of graphs whose best match is listed, at least 1.
 
     Returns:
         a card for each template, in order.
@@ -133,20 +108,18 @@ def _cards(clf: Any, graphs: GraphSet, holds: IntArray, examples: int) -> list[T
     for i, template in enumerate(templates):
         off = np.stack([logits[i] for logits in without])
         change = np.stack([target.margin(whole, j) - target.margin(off, j) for j in outputs], axis=1)
-        nearest = [_example(chosen[g], g, row) for _, g, row in shown[i]]
         cards.append(
             TemplateCard(
                 index=i,
                 template=template,
                 classes=clf.classes_,
-                nearest=nearest[0] if nearest else None,
+                examples=[(g, matches_of(chosen[g], np.array([row]), np.zeros(1))[0]) for _, g, row in shown[i]],
                 occurrences=holds.T @ equal[i],
                 graphs_with=holds.T @ (equal[i] > 0),
                 graphs_of=holds.sum(axis=0),
                 effect=(change * holds).sum(axis=0) / np.maximum(holds.sum(axis=0), 1),
                 accuracy=_accuracy(whole, holds, target),
                 accuracy_without=_accuracy(off, holds, target),
-                examples=nearest[:examples],
             )
         )
     return cards
@@ -170,13 +143,6 @@ def _membership(clf: Any, graphs: GraphSet, y: Any) -> IntArray:
             f"y contains {unknown[0]!r}, not a class of this model; its classes are {clf.classes_.tolist()}"
         )
     return np.asarray(labels[:, None] == clf.classes_, dtype=np.int64)
-
-
-def _example(matched: Any, graph: int, row: int) -> Example:
-    match = matches_of(matched, np.array([row]), np.zeros(1))[0]
-    order, cells = matched.order(row), matched.cells(row)
-    cells = cells if order is None else cells[np.ix_(order, order)]
-    return Example(graph, match.nodes, match.columns, match.names, match.distance, cells)
 
 
 def _accuracy(logits: NDArray[np.float64], holds: IntArray, target: Target) -> float:

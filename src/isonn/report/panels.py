@@ -152,7 +152,7 @@ def panel_of(
         count=explanation.count,
         drawing=_drawing(explanation, matches, f"{name}, predicted {predicted}", look),
         reasons=_reason_rows(explanation, naming, holders),
-        matches=tuple((match, _place(explanation.graph, match, look)) for match in matches),
+        matches=tuple((match, place_words(explanation.graph, match, look)) for match in matches),
         about=describe(explanation.graph),
         explained=naming.target(explanation.explained) if numeric else naming.class_(explanation.explained),
         certainty=_certainty(explanation, predicted, naming),
@@ -248,7 +248,9 @@ def _flips(explanation: Explanation, answers: NDArray[np.float64], naming: Namin
     return None if then == _answer_text(explanation, explanation.probabilities, naming) else then
 
 
-def _place(graph: Graph, match: Match, look: Symbols) -> str:
+def place_words(graph: Graph, match: Match, look: Symbols) -> str:
+    """Name the nodes of a match, and those of its columns if they are others."""
+
     def words(nodes: Sequence[int]) -> str:
         return ", ".join(look.name(graph, node) if node >= 0 else "padding" for node in nodes)
 

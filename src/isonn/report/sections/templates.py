@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from isonn.explain.cards import Example, TemplateCard, template_cards
+from isonn.explain.cards import TemplateCard, template_cards
+from isonn.explain.explanation import Match
 from isonn.report.cases import Cases
 from isonn.report.draw import Drawing, Mark, draw_graph, draw_template
 from isonn.report.page import Section
+from isonn.report.panels import place_words
 from isonn.targets import Numbers
 
 #: Maximum number of templates on a page, strongest first. The templates of models with more than `FEW` are not shown.
@@ -64,24 +66,23 @@ def _picture(cases: Cases, index: int) -> dict[str, Any]:
 def _card(cases: Cases, card: TemplateCard, numbers: Sequence[int]) -> dict[str, Any]:
     classes = map(cases.naming.class_, card.classes.tolist())
     counts = (card.occurrences, card.graphs_with, card.graphs_of, card.effect)
+    examples = [(numbers[row], match) for row, match in card.examples]
+    nearest = ""
+    if examples:
+        number, match = examples[0]
+        place = place_words(cases.graphs[number], match, cases.look)
+        nearest = f"nodes {place} of graph {number}, distance {match.distance:.3f}"
     return {
         **_picture(cases, card.index),
         "classes": list(zip(classes, *(column.tolist() for column in counts), strict=True)),
         "drop": 100 * (card.accuracy - card.accuracy_without),
-        "nearest": "" if card.nearest is None else _nearest(cases, card.nearest, numbers),
-        "examples": [_example(cases, card.index, example, numbers) for example in card.examples],
+        "nearest": nearest,
+        "examples": [_example(cases, number, match) for number, match in examples],
     }
 
 
-def _nearest(cases: Cases, example: Example, numbers: Sequence[int]) -> str:
-    graph = cases.graphs[numbers[example.graph]]
-    rows_and_columns = [example.nodes] if example.columns is None else [example.nodes, example.columns]
-    names = [", ".join(cases.look.name(graph, node) for node in nodes if node >= 0) for nodes in rows_and_columns]
-    return f"nodes {' to '.join(names)} of graph {numbers[example.graph]}, distance {example.distance:.3f}"
-
-
-def _example(cases: Cases, index: int, example: Example, numbers: Sequence[int]) -> tuple[Drawing, str]:
-    number, marks = numbers[example.graph], [Mark(example.nodes, example.columns, ordered=True)]
-    title = f"Graph {number} with the best match of template {index}"
+def _example(cases: Cases, number: int, match: Match) -> tuple[Drawing, str]:
+    title = f"Graph {number} with the best match of template {match.template}"
+    marks = [Mark(match.nodes, match.columns, ordered=True)]
     drawing = draw_graph(cases.graphs[number], symbols=cases.look, title=title, marks=marks, shown=(0,))
-    return drawing, f"graph {number}, distance {example.distance:.3f}"
+    return drawing, f"graph {number}, distance {match.distance:.3f}"
