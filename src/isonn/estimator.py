@@ -115,7 +115,7 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
                 if the model was fitted to most of these graphs; if it was fitted to a few, they are left out. The page
                 states which.
         """
-        from isonn.report.show import report_model
+        from isonn.report.model_page import report_model
 
         self._require_fit()
         report_model(self, X, y, path, cross_fit)

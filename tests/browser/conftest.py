@@ -3,7 +3,7 @@ from __future__ import annotations
 import runpy
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -162,12 +162,14 @@ def make_model_page(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest
     from isonn.report.page_models import held_out
 
     few = mutag[:60]
-    panels = ModelPage(held_out(clf, few), few, None, quiet=True).cases.panels
+    panels = ModelPage(held_out(clf, few), quiet=True).cases.panels
 
     def make(number: int) -> Path:
         path = tmp_path_factory.mktemp("large") / "large.html"
-        page = ModelPage(held_out(clf, few), few, None, quiet=True)
-        many = [replace(panels[i % len(panels)], number=i, name=str(i)) for i in range(number)]
+        page = ModelPage(held_out(clf, few), quiet=True)
+        many = [copy(panels[i % len(panels)]) for i in range(number)]
+        for i, panel in enumerate(many):
+            panel.number, panel.name = i, str(i)
         assert len(np.unique([panel.number for panel in many])) == number
         page.cases.panels = many
         write(path, page.html())

@@ -160,7 +160,7 @@ def test_odd_molecules_have_units_that_add_up(clf, smiles):
 
 def test_units_of_molecules_have_names_smiles_and_patterns(clf):
     e = clf.explain("CCc1ccc([N+](=O)[O-])cc1")
-    nitro = Reason(next(unit for unit in e.units if unit.nodes == (6, 7, 8)), e)
+    nitro = Reason.of(next(unit for unit in e.units if unit.nodes == (6, 7, 8)), e)
     assert (nitro.name, nitro.text, nitro.smiles) == ("nitro on an aromatic ring",) * 2 + ("*[N+](=O)[O-]",)
     assert isonn.molecules.to_mol(e.graph).HasSubstructMatch(Chem.MolFromSmarts(nitro.smarts))
     np.testing.assert_allclose(nitro.without, clf.predict_proba(["CCc1ccccc1"])[0])
@@ -177,7 +177,7 @@ def test_units_of_plain_graphs_are_connected_pieces_of_one_sign_and_the_rest():
                 inside = graph.adjacency[np.ix_(unit.nodes, unit.nodes)]
                 assert np.linalg.matrix_power(np.eye(len(inside)) + inside, len(inside)).all()
         assert sum(unit.kind == "rest" for unit in e.units) <= 1
-        assert all(reason.unit.kind != "rest" for reason in e.reasons)
+        assert all(reason.kind != "rest" for reason in e.reasons)
 
 
 def test_a_kind_of_graphs_gets_the_partition_registered_for_it():
@@ -206,6 +206,4 @@ def test_the_papers_models_have_no_units():
     nodes = [node for reason in e.reasons for node in reason.nodes]
     assert len(nodes) == len(set(nodes)) > 0
     for reason in e.reasons:
-        np.testing.assert_allclose(
-            reason.without, clf.target_.link(e.source.logits_without(np.array(reason.unit.matches)))
-        )
+        np.testing.assert_allclose(reason.without, clf.target_.link(e.source.logits_without(np.array(reason.matches))))

@@ -29,7 +29,7 @@ def test_the_first_reason_is_the_group_that_made_the_classes():
     graphs = isonn.molecules.from_smiles(list(found), y=np.array(list(found.values())))
     train, test = graphs[:160], graphs[160:]
     clf = isonn.SubgraphClassifier(random_state=0).fit(train)
-    page = ModelPage(held_out(clf, test), test, None, quiet=True)
+    page = ModelPage(held_out(clf, test), quiet=True)
     count = int(test.y.sum())
     assert page.header.answers[0].startswith("Nitro on an aromatic ring ")
     assert re.search(
@@ -52,7 +52,7 @@ def test_named_reasons_count_the_molecules_that_have_the_name():
     holders, counted = Holders(graphs), {}
     for number in (0, 4):
         e = clf.explain(graphs[number])
-        counted |= {unit.name or unit.smiles: holders.held(Reason(unit, e)) for unit in e.units}
+        counted |= {unit.name or unit.smiles: holders.held(Reason.of(unit, e)) for unit in e.units}
     assert {name: np.flatnonzero(held).tolist() for name, held in counted.items()} == {
         "methyl": [0, 4],
         "cyclohexane": [0, 1],

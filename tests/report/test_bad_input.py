@@ -21,7 +21,7 @@ HEBREW = "\u05d2\u05e8\u05e3 \u05e9\u05dc \u05de\u05d5\u05dc\u05e7\u05d5\u05dc\u
 
 
 def page_of(clf, graphs: GraphSet) -> str:
-    return ModelPage(held_out(clf, graphs), graphs, None, quiet=True).html()
+    return ModelPage(held_out(clf, graphs), quiet=True).html()
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from scipy.stats import t
 
 from isonn.report.run_page import report_page
 from isonn.report.runs import read_run
-from isonn.report.sections.comparison import Difference, difference, ranking
+from isonn.report.sections.comparison import Comparison, Difference, difference
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +64,13 @@ def test_ranks_are_places_by_the_mean_and_ties_share(folder, sets):
             above = sum(v > means[method] + 1e-9 for v in means.values())
             equal = sum(abs(v - means[method]) < 1e-9 for v in means.values())
             places[method].append(above + (equal + 1) / 2)
-    for rank in ranking(sets):
+    for rank in Comparison(sets).ranks:
         assert rank.rank == pytest.approx(statistics.fmean(places[rank.method]))
 
 
 def test_the_page_leads_with_the_best_method(folder, sets):
     text = report_page(folder, quiet=True).text
-    assert f'<p class="answer" dir="auto">{ranking(sets)[0].method} has the best mean rank' in text
+    assert f'<p class="answer" dir="auto">{Comparison(sets).ranks[0].method} has the best mean rank' in text
     assert text.index('id="differences"') < text.index('id="ranking"') < text.index('id="provenance"')
     assert (
         len(re.findall(r"<h3[^>]*>set \d</h3>", text[text.index('id="results"') : text.index('id="differences"')])) == 3

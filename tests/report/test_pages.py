@@ -84,7 +84,7 @@ def test_the_model_shown_predicts_what_the_store_holds(run):
 
 def test_the_listed_matches_are_those_of_the_explanation(model):
     clf, graphs = model
-    (panel,) = Cases(held_out(clf, graphs), graphs, [3], quiet=True).panels
+    (panel,) = Cases(held_out(clf, graphs), [3], quiet=True).panels
     matches = {(match.template, match.contribution, match.distance) for match in clf.explain(graphs[3]).matches}
     assert panel.matches
     assert {(match.template, match.contribution, match.distance) for match, _ in panel.matches} <= matches
@@ -94,7 +94,7 @@ def test_every_one_of_several_classes_has_its_probability(model):
     _, graphs = model
     y = np.arange(len(graphs)) % 3
     clf = isonn.IsoNNClassifier(k=2, c=1, epochs=2, hidden=(4,), random_state=0).fit(graphs, y)
-    (panel,) = Cases(held_out(clf, graphs), graphs.with_y(y), [0], quiet=True).panels
+    (panel,) = Cases(held_out(clf, graphs.with_y(y)), [0], quiet=True).panels
     names, shares = zip(*panel.probabilities, strict=True)
     assert names == ("class 0", "class 1", "class 2")
     np.testing.assert_allclose(shares, clf.predict_proba(graphs[:1])[0])

@@ -76,9 +76,9 @@ def pages(run, evil, tmp_path_factory) -> dict[str, tuple[list[Section], str]]:
         for module in (model_page, run_page, explain_page):
             patch.setattr(module, "render_page", keeping)
         made = {
-            "model": lambda: model_page.ModelPage(held_out(clf, evil), evil, None, quiet=True).html(),
-            "windows": lambda: model_page.ModelPage(held_out(windows, few), few, None, quiet=True).html(),
-            "molecules": lambda: model_page.ModelPage(held_out(reg, molecules), molecules, None, quiet=True).html(),
+            "model": lambda: model_page.ModelPage(held_out(clf, evil), quiet=True).html(),
+            "windows": lambda: model_page.ModelPage(held_out(windows, few), quiet=True).html(),
+            "molecules": lambda: model_page.ModelPage(held_out(reg, molecules), quiet=True).html(),
             "run": lambda: run_page.report_page(run[0], data=str(run[1]), quiet=True).text,
             "explain": lambda: explain_page.explain_page(windows, few, [0, 1], quiet=True)[0],
             "suggest": lambda: explain_page.explain_page(clf, few, [0], quiet=True, suggest="")[0],
@@ -158,7 +158,7 @@ class Counting:
 def test_a_page_explains_every_graph_once_and_counts_every_graph_once(mutag):
     few = mutag[:40]
     clf = Counting(isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(few))
-    text = model_page.ModelPage(held_out(clf, few), few, None, quiet=True).html()
+    text = model_page.ModelPage(held_out(clf, few), quiet=True).html()
     assert "Which graphs of MUTAG are mutagenic, and why?" in text
     assert (clf.explained, clf.counted) == (40, 40)
 
@@ -167,7 +167,7 @@ def test_a_page_explains_every_graph_once_and_counts_every_graph_once(mutag):
 def test_predictions_of_a_page_are_those_of_its_models(mutag):
     few = mutag[:40]
     judged = cross_fitted(isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(few), few)
-    numbers, predicted = Cases(judged, few, range(25), quiet=True).predictions  # the other 15 have no panel
+    numbers, predicted = Cases(judged, range(25), quiet=True).predictions  # the other 15 have no panel
     for number, answer in zip(numbers, predicted, strict=True):
         (model,) = [model for model, tested in judged.shown if number in tested]
         assert model.predict(few[[number]]) == [answer]
@@ -177,7 +177,7 @@ def test_a_page_warns_once_of_labels_that_no_training_graph_has(mutag):
     rare = np.array([(graph.node_labels > 2).any() for graph in mutag])  # halogens
     clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(mutag[~rare])
     graphs = mutag[np.flatnonzero(rare)[:3]]
-    cases = Cases(held_out(clf, graphs), graphs, range(3), quiet=True)
+    cases = Cases(held_out(clf, graphs), range(3), quiet=True)
     with pytest.warns(IsoNNWarning, match=r"never seen in training.*\(and 2 more graphs like this one\)") as warned:
         cases.panels  # noqa: B018
     assert len(warned) == 1

@@ -56,7 +56,7 @@ def test_a_template_is_a_drawing_with_the_names_of_its_labels(explanation):
 
 def test_edges_of_a_set_are_counted_as_those_of_a_graph(mutag):
     edges = [len(graph.edges) // 2 for graph in mutag]
-    assert f"<td>{min(edges)} to {max(edges)}</td>" in mutag._repr_html_()
+    assert f">{min(edges)} to {max(edges)}</td>" in mutag._repr_html_()
 
 
 def test_the_text_of_a_mark_lies_on_no_atom_and_inside_the_drawing(mutag):

@@ -67,7 +67,7 @@ def test_a_family_sums_its_units_and_takes_their_place_in_the_sentence():
     each = [sum(unit.contribution for unit in e.units if unit.name in row.members) for _, e in explained]
     assert row.mean == pytest.approx(np.mean([worth for worth in each if worth]))
     assert "aromatic amine" not in rows
-    (group,) = ModelPage(held_out(clf, graphs), graphs, None, quiet=True).units
+    (group,) = ModelPage(held_out(clf, graphs), quiet=True).units
     assert group.sentence.startswith("Basic amine")
     assert "piper" not in group.sentence
 
@@ -76,7 +76,7 @@ def test_the_sentence_counts_the_graphs_of_all_classes():
     y = [i // 10 % 5 if i % 10 == 3 else i % 5 for i in range(len(SMILES))]  # nitro groups in all five classes
     graphs = isonn.molecules.from_smiles(SMILES, y)
     clf = isonn.SubgraphClassifier(3, random_state=0).fit(graphs)
-    (group,) = (group for group in ModelPage(held_out(clf, graphs), graphs, None, quiet=True).units if group.value == 3)
+    (group,) = (group for group in ModelPage(held_out(clf, graphs), quiet=True).units if group.value == 3)
     nitro = [label for smiles, label in zip(SMILES, y, strict=True) if "[N+]" in smiles]
     assert f"{nitro.count(3)} of the {len(nitro)} molecules with nitro on an aromatic ring" in group.sentence
 
@@ -84,7 +84,7 @@ def test_the_sentence_counts_the_graphs_of_all_classes():
 def test_the_page_of_numbers_says_what_raises_them_and_shows_errors(tmp_path: Path):
     graphs = isonn.molecules.from_smiles(SMILES, LENGTH)
     reg = isonn.SubgraphRegressor(3, random_state=0).fit(graphs[:40])
-    page = ModelPage(held_out(reg, graphs), graphs, None, quiet=True)
+    page = ModelPage(held_out(reg, graphs), quiet=True)
     text = page.html()
     predicted = reg.predict(graphs)
     assert f"mean absolute error {np.abs(predicted - LENGTH).mean():.3g}" in page.header.tiles[0].about
@@ -100,7 +100,7 @@ def test_each_label_has_its_table_and_names_are_escaped():
     )
     graphs = replace(graphs, target_names=(HTML, "nitrogen"))
     clf = isonn.SubgraphClassifier(2, random_state=0).fit(graphs)
-    page = ModelPage(held_out(clf, graphs), graphs, None, quiet=True)
+    page = ModelPage(held_out(clf, graphs), quiet=True)
     assert {group.name for group in page.units} == {HTML, "nitrogen"}
     text = page.html()
     assert HTML not in text

@@ -366,9 +366,9 @@ class Explanation:
         Args:
             path: the file to write; a page that is there is never replaced.
         """
-        from isonn.report.show import write_explanation
+        from isonn.report.explain_page import write_explanation
 
-        write_explanation(self, path)
+        write_explanation(self, Path(path))
 
     def _repr_html_(self) -> str:
         from isonn.report.show import explanation_html

@@ -11,7 +11,6 @@ from isonn.explain.reasons import Reason, predict_without
 if TYPE_CHECKING:
     from isonn.explain.explanation import Explanation
     from isonn.explain.matched import NamedContribution
-    from isonn.explain.units import Unit
 
 
 def as_dict(e: Explanation, without: bool = True) -> dict[str, Any]:
@@ -30,7 +29,7 @@ def as_dict(e: Explanation, without: bool = True) -> dict[str, Any]:
         "score": e.score,
         "base": e.base,
         "logarithm": e.logarithm,
-        "units": [_unit(Reason(unit, e).text, unit) for unit in e.units],
+        "units": [_unit(Reason.of(unit, e)) for unit in e.units],
         "reasons": [_reason(reason, names, without) for reason in e.reasons],
         "absent": [_named(part) for part in e.absent],
         "terms": [_named(part) for part in e.terms],
@@ -42,10 +41,10 @@ def as_dict(e: Explanation, without: bool = True) -> dict[str, Any]:
     }
 
 
-def _unit(text: str, unit: Unit) -> dict[str, Any]:
+def _unit(unit: Reason) -> dict[str, Any]:
     molecule = {"smiles": unit.smiles, "smarts": unit.smarts} if unit.smiles else {}
     return {
-        "text": text,
+        "text": unit.text,
         "name": unit.name,
         "kind": unit.kind,
         "nodes": list(unit.nodes),
@@ -55,7 +54,7 @@ def _unit(text: str, unit: Unit) -> dict[str, Any]:
 
 
 def _reason(reason: Reason, names: list[str], without: bool) -> dict[str, Any]:
-    row = _unit(reason.text, reason.unit)
+    row = _unit(reason)
     if without:
         left = reason.without
         row["without"] = None if left is None else dict(zip(names, left.tolist(), strict=True))

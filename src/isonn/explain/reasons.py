@@ -28,16 +28,15 @@ LEAST = 0.1
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Reason:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Reason(Unit):
     """A unit of a graph that speaks for or against the explained class, or raises or lowers the explained number.
 
     ``contribution`` is the unit's share of the score of this graph. ``without`` is another question: what the model
     says about the graph without the unit. Other units may then count more, so the two can differ in sign (``agrees``).
 
     Attributes:
-        unit: the unit.
-        explanation: the explanation it belongs to.
+        explanation: the explanation it belongs to; the others are those of `Unit`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -47,38 +46,25 @@ class Reason:
         ('10 linked C with 2 rings', True)
     """
 
-    unit: Unit
     explanation: Explanation = field(repr=False)
+
+    @classmethod
+    def of(cls, unit: Unit, explanation: Explanation) -> Reason:
+        """Return a unit as a reason of an explanation.
+
+        Args:
+            unit: one of the explanation's units.
+            explanation: the explanation.
+
+        Returns:
+            the unit with its words and the model's answer without it.
+        """
+        return cls(**vars(unit), explanation=explanation)
 
     @property
     def graph(self) -> Graph:
         """The graph."""
         return self.explanation.graph
-
-    @property
-    def nodes(self) -> tuple[int, ...]:
-        """The nodes of the unit, ascending."""
-        return self.unit.nodes
-
-    @property
-    def name(self) -> str | None:
-        """The name of the unit, or None."""
-        return self.unit.name
-
-    @property
-    def smiles(self) -> str:
-        """The SMILES of the unit; "" if the graph is not a molecule."""
-        return self.unit.smiles
-
-    @property
-    def smarts(self) -> str:
-        """A pattern that finds the unit; "" if the graph is not a molecule."""
-        return self.unit.smarts
-
-    @property
-    def contribution(self) -> float:
-        """What the unit adds to the score."""
-        return self.unit.contribution
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -103,7 +89,7 @@ class Reason:
         nothing is left. For aligned graphs the connections of the unit are average instead, for the paper's models its
         matches are left out. Computed when first asked for.
         """
-        return self.explanation.source.answers_without(self.unit)
+        return self.explanation.source.answers_without(self)
 
     @property
     def agrees(self) -> bool | None:
@@ -118,7 +104,7 @@ class Reason:
         return bool(change * self.contribution >= 0)
 
     def __str__(self) -> str:
-        nodes = "" if self.unit.kind in ("set", "connection") else f" ({', '.join(self.names)})"
+        nodes = "" if self.kind in ("set", "connection") else f" ({', '.join(self.names)})"
         return f"{self.contribution:+.2f}  {self.text}{nodes}"
 
     def __repr__(self) -> str:
@@ -179,7 +165,7 @@ def find_reasons(explanation: Explanation) -> list[Reason]:
     units = explanation.units if explanation.exact else _windows(explanation)
     units = sorted((unit for unit in units if unit.kind != REST), key=lambda unit: -abs(unit.contribution))[:MOST]
     least = max(LEAST * abs(units[0].contribution), ROUNDING) if units else 0.0
-    return [Reason(unit, explanation) for unit in units if abs(unit.contribution) >= least]
+    return [Reason.of(unit, explanation) for unit in units if abs(unit.contribution) >= least]
 
 
 def predict_without(reasons: Sequence[Reason]) -> None:
@@ -187,7 +173,7 @@ def predict_without(reasons: Sequence[Reason]) -> None:
     predict = reasons[0].explanation.source.predict if reasons else None
     if predict is None:
         return
-    deleted = [(reason, delete_unit(reason.graph, reason.unit)) for reason in reasons if not reason.unit.matches]
+    deleted = [(reason, delete_unit(reason.graph, reason)) for reason in reasons if not reason.matches]
     rest = [(reason, graph) for reason, graph in deleted if graph is not None]
     for (reason, _), answers in zip(rest, predict([graph for _, graph in rest]) if rest else (), strict=True):
         vars(reason)["without"] = answers  # where the cached property keeps it

@@ -13,7 +13,6 @@ from scipy.sparse import csc_array
 
 from isonn.errors import IsoNNWarning
 from isonn.explain.explanation import Explanation
-from isonn.explain.matched import Occurrences
 from isonn.explain.reasons import Reason, predict_without
 from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
@@ -21,9 +20,8 @@ from isonn.report.counts import Holders
 from isonn.report.draw import Mark, draw_explained, shortened, symbols
 from isonn.report.page import Example
 from isonn.report.page_models import PageModels
-from isonn.report.panels import Panel, panel_of
+from isonn.report.panels import Panel
 from isonn.report.words import Naming, has_target
-from isonn.targets import Numbers
 
 #: Numbers of explanations kept in memory, about a gigabyte; beyond that an explanation is computed again if needed.
 KEPT = 2**27
@@ -39,33 +37,24 @@ class Cases:
 
     Args:
         models: the models of the page and the graphs that each explains.
-        graphs: the whole set, which may include graphs that the models were fitted to.
         shown: numbers of the graphs that have a panel, in this order.
         quiet: hide the progress bar.
         label: the class or column to explain; None explains the predicted one.
 
     Attributes:
         clf: the model of the page.
+        graphs: the whole set.
         naming: the names of classes.
         look: the look of labels.
     """
 
-    def __init__(
-        self,
-        models: PageModels,
-        graphs: GraphSet,
-        shown: Sequence[int],
-        quiet: bool = False,
-        label: Any = None,
-    ) -> None:
-        self.models, self.clf, self.graphs, self.shown = models, models.clf, graphs, list(shown)
-        self.naming, self.look = Naming.of(graphs), symbols(graphs)
+    def __init__(self, models: PageModels, shown: Sequence[int], quiet: bool = False, label: Any = None) -> None:
+        self.models, self.clf, self.graphs, self.shown = models, models.clf, models.graphs, list(shown)
+        self.naming, self.look = Naming.of(self.graphs), symbols(self.graphs)
         self._quiet, self._room = quiet, KEPT
         self._model = {int(number): model for model, numbers in models.shown for number in numbers}
         self._label = label
         self._explanations: dict[int, Explanation] = {}
-        self._answers: dict[int, NDArray[np.float64]] = {}
-        self._occurrences: dict[int, Occurrences] = {}
         self._warnings: list[warnings.WarningMessage] = []
 
     def explanation(self, number: int) -> Explanation:
@@ -76,7 +65,6 @@ class Cases:
             warnings.simplefilter("always", IsoNNWarning)
             explanation: Explanation = self._model[number].explain(self.graphs[number : number + 1], self._label)
         self._warnings += caught
-        self._answers[number] = explanation.probabilities
         self._room -= explanation.edge_importance.size + explanation.source.occurrences.nodes.size
         if self._room >= 0:
             self._explanations[number] = explanation
@@ -94,7 +82,7 @@ class Cases:
                 self._predict_without_reasons(numbers, explanations)
                 for number, explanation in zip(numbers, explanations, strict=True):
                     name, truth = self.name(number), self._truth(number)
-                    made.append(panel_of(explanation, number, name, self.naming, self.look, truth, holders))
+                    made.append(Panel(explanation, number, name, self.naming, self.look, truth, holders))
                 report(len(made), f"graph {numbers[-1]}")
         self._warn_once()
         return made
@@ -112,11 +100,11 @@ class Cases:
         """The probabilities or values of the graphs that each model predicts."""
         by_model, shown = [], set(self.shown)
         for model, numbers in self.models.shown:
-            answers = {number: self._answer(number) for number in numbers.tolist() if number in shown}
+            answers = {n: self.explanation(n).probabilities for n in numbers.tolist() if n in shown}
             rest = [number for number in numbers.tolist() if number not in shown]
             if rest:
                 others = self.graphs[rest]
-                given = model.predict_proba(others) if hasattr(model, "predict_proba") else model.predict(others)
+                given = model.predict(others) if model.target_.numeric else model.predict_proba(others)
                 answers.update(zip(rest, np.reshape(given, (len(rest), -1)), strict=True))
             by_model.append(np.stack([answers[number] for number in numbers.tolist()]))
         return by_model
@@ -145,24 +133,15 @@ class Cases:
 
     def nodes_of(self, number: int, column: int) -> list[tuple[int, ...]]:
         """Return the nodes of every match of a template of the page's model in a graph."""
-        occurrences = self._matches(number)
+        if self._model.get(number) is self.clf:
+            occurrences = self.explanation(number).source.occurrences
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", IsoNNWarning)
+                occurrences = self.clf._matched_graph(self.graphs[number]).occurrences
         rows = np.flatnonzero(occurrences.template == column)
         regions = occurrences.nodes[occurrences.region[rows]].tolist()
         return [tuple(node for node in nodes if node >= 0) for nodes in regions]
-
-    def _answer(self, number: int) -> NDArray[np.float64]:
-        if number not in self._answers:
-            self.explanation(number)
-        return self._answers[number]
-
-    def _matches(self, number: int) -> Occurrences:
-        if self._model.get(number) is self.clf:
-            return self.explanation(number).source.occurrences
-        if number not in self._occurrences:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", IsoNNWarning)
-                self._occurrences[number] = self.clf._matched_graph(self.graphs[number]).occurrences
-        return self._occurrences[number]
 
     def _warn_once(self) -> None:
         """Repeat the first of the warnings about graphs, because a sentence for each would be too many."""
@@ -173,7 +152,7 @@ class Cases:
 
     def output_name(self, value: Any) -> str:
         """Return the name of a class, or of a column of numbers."""
-        return self.naming.target(value) if isinstance(self.clf.target_, Numbers) else self.naming.class_(value)
+        return self.naming.output(value, self.clf.target_)
 
     def highlighted(self, panel: Panel, nodes: Sequence[int], positive: bool, text: str) -> Example:
         """Draw a graph for the first screen with some nodes highlighted."""

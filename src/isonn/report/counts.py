@@ -19,6 +19,8 @@ from isonn.report.words import Naming, has_target, side
 
 #: The name and the graphs of each class.
 Sides = Sequence[tuple[str, NDArray[np.bool_]]]
+#: Per class its name, how many of its graphs contain a piece, and how many there are.
+Counts = tuple[tuple[str, int, int], ...]
 #: Maximum number of graphs searched for the reasons of single graphs, as each piece is compared with every graph.
 COUNTED = 1000
 #: Larger pieces are not searched for in other graphs.
@@ -88,7 +90,7 @@ def piece_key(graph: Graph, nodes: Sequence[int]) -> tuple[Any, ...]:
     return (piece.n, labels, tuple(cells))
 
 
-def count_by_class(held: NDArray[np.bool_], sides: Sides) -> tuple[tuple[str, int, int], ...]:
+def count_by_class(held: NDArray[np.bool_], sides: Sides) -> Counts:
     """Return per side its name, how many of its graphs are in ``held``, and how many there are."""
     return tuple((name, int((held & side).sum()), int(side.sum())) for name, side in sides)
 

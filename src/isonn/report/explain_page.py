@@ -12,18 +12,19 @@ import numpy as np
 
 from isonn.errors import InputError
 from isonn.explain.explanation import Explanation
+from isonn.files import check_new
 from isonn.graphs.graph import GraphSet
 from isonn.report.cases import Cases
 from isonn.report.draw import shortened, symbols_of
-from isonn.report.page import Example, Header, Tile, render_page, require_jinja2
+from isonn.report.page import Header, Tile, example_of, render_page, require_jinja2, write
 from isonn.report.page_models import PageModels, check_takes, training_words
-from isonn.report.panels import Panel, panel_of
+from isonn.report.panels import Panel, ReasonRow, leading_reason
 from isonn.report.sections.gallery import gallery_section
 from isonn.report.sections.provenance import provenance_section
 from isonn.report.sections.suggestions import suggestions_section
 from isonn.report.sections.templates import matched_templates_section
 from isonn.report.sections.trust import trust_section
-from isonn.report.words import Naming, capitalized, count_text, percent_text
+from isonn.report.words import Naming, count_text, percent_text, speaking
 
 #: Default number of graphs on a page.
 FIRST = 20
@@ -55,8 +56,8 @@ def explain_page(
     graphs = _named(graphs, clf)
     chosen = _numbers(graphs, numbers)
     check_takes(clf, graphs[chosen], source or Path("the model"))
-    models = PageModels(clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
-    cases = Cases(models, graphs, chosen, quiet, label)
+    models = PageModels(graphs, clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
+    cases = Cases(models, chosen, quiet, label)
     facts = [
         ("model", type(clf).__name__ + (f" from {source.name}" if source is not None else "")),
         ("data", f"{graphs.name}: {count_text(len(graphs), cases.naming.noun)}"),
@@ -74,16 +75,17 @@ def explain_page(
     return render_page(f"{title}: explained by isonn", header, sections), cases.panels
 
 
-def page_of_explanation(explanation: Explanation) -> str:
-    """Create the page of a single explanation."""
+def write_explanation(explanation: Explanation, path: Path) -> None:
+    """Write the page of a single explanation; an older page is not replaced."""
     require_jinja2()
+    check_new(path)
     graph, naming = explanation.graph, Naming.of_explanation(explanation)
     look = symbols_of(graph.node_labels, explanation.label_names, explanation.edge_label_names)
     name = shortened(graph.id or "")
-    panel = panel_of(explanation, 0, name or f"This {naming.noun}", naming, look)
+    panel = Panel(explanation, 0, name or f"This {naming.noun}", naming, look)
     header = _header_of_graph(panel, name or f"this {naming.noun}")
     sections = [gallery_section([panel], graph, look), trust_section([explanation], [panel.title], naming, look)]
-    return render_page(f"{panel.title}: explained by isonn", header, sections)
+    write(path, render_page(f"{panel.title}: explained by isonn", header, sections))
 
 
 def _named(graphs: GraphSet, clf: Any) -> GraphSet:
@@ -126,7 +128,7 @@ def _first_screen(cases: Cases) -> tuple[str, Header]:
         question=f"What does the model see in {of} {noun}s{where}?",
         answers=[_answer_of_several(panels)],
         tiles=_numeric_tiles(panels) if panels[0].confidence is None else _class_tiles(panels),
-        example=_first_with_reason(panels),
+        example=example_of(panels),
         how=how,
     )
     return f"{graphs.name}, {of} {noun}s", header
@@ -134,19 +136,13 @@ def _first_screen(cases: Cases) -> tuple[str, Header]:
 
 def _answer_of_several(panels: Sequence[Panel]) -> str:
     noun = panels[0].noun
-    text, count = _leading(panels)
+    text, count = leading_reason(panels)
     if not count:
         return f"No piece of these {noun}s speaks for or against a prediction."
     if count == 1:
         reasons = [panel.reasons[0].text for panel in panels if panel.reasons]
         return f"The strongest reasons differ: {'; '.join(reasons[:3])}{'; …' * (len(reasons) > 3)}."
     return f"In {count} of {len(panels)} {noun}s, the strongest reason is {text}."
-
-
-def _leading(panels: Sequence[Panel]) -> tuple[str, int]:
-    """Return the most frequent strongest reason, and in how many graphs it is; "" and 0 if there is no reason."""
-    leading = Counter(panel.reasons[0].text for panel in panels if panel.reasons).most_common(1)
-    return leading[0] if leading else ("", 0)
 
 
 def _numeric_tiles(panels: Sequence[Panel]) -> list[Tile]:
@@ -164,13 +160,6 @@ def _class_tiles(panels: Sequence[Panel]) -> list[Tile]:
         about = f"{sum(judged)} of {len(judged)}"
         tiles = [Tile("Correct", percent_text(sum(judged) / len(judged)), about), tiles[0]]
     return [replace(tiles[0], main=True), *tiles[1:]]
-
-
-def _first_with_reason(panels: Sequence[Panel]) -> Example | None:
-    """Return the first graph whose strongest reason is the most frequent one; None if there is no reason."""
-    leading, _ = _leading(panels)
-    panel = next((panel for panel in panels if panel.reasons and panel.reasons[0].text == leading), None)
-    return None if panel is None else Example(panel, panel.drawing, leading)
 
 
 def _header_of_graph(panel: Panel, name: str, how: str = "") -> Header:
@@ -201,16 +190,10 @@ def _tiles(panel: Panel) -> list[Tile]:
 
 def _answer(panel: Panel) -> str:
     """Name the strongest reason for and against what is explained, the stronger one first."""
-    numeric = panel.confidence is None
-    sides = []
-    for sign, verbs in ((1, ("raise", "speak for")), (-1, ("lower", "speak against"))):
-        reason = next((reason for reason in panel.reasons if sign * reason.contribution > 0), None)
-        if reason is not None:
-            verb, *rest = verbs[0 if numeric else 1].split()
-            verb += "" if reason.text.startswith("the connections ") else "s"
-            sides.append((-abs(reason.contribution), " ".join([reason.text, verb, *rest])))
-    if not sides:
+    strongest: dict[int, ReasonRow] = {}
+    for reason in panel.reasons:  # the strongest first
+        strongest.setdefault(1 if reason.contribution > 0 else -1, reason)
+    if not strongest:
         return f"No piece of this {panel.noun} speaks for or against {panel.explained}."
-    words = [text for _, text in sorted(sides)]
-    text = "; ".join([f"{words[0]} {panel.explained} most", *(f"{word} it" for word in words[1:])])
-    return f"{capitalized(text)}."
+    sides = [(reason.text, reason.text.startswith("the connections "), sign) for sign, reason in strongest.items()]
+    return speaking(sides, panel.explained, panel.confidence is None)

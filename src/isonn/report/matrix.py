@@ -147,13 +147,8 @@ def _frames(scene: Scene, size: int, side: int) -> Iterable[str]:
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
     """Return first and last of each run of consecutive numbers."""
-    runs: list[tuple[int, int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    return runs
+    runs = np.split(np.asarray(numbers), np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return [(int(run[0]), int(run[-1])) for run in runs if len(run)]
 
 
 def _png(matrix: NDArray[np.float64], positive: Colour, negative: Colour) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,23 +17,21 @@ from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
 from isonn.report.cases import Cases
-from isonn.report.page import Example, Header, Section, Tile, render_page, require_jinja2, write
+from isonn.report.page import Example, Header, Section, Tile, example_of, render_page, require_jinja2, write
 from isonn.report.page_models import PageModels, cross_fitted, held_out
-from isonn.report.panels import Panel
+from isonn.report.panels import Panel, leading_reason
 from isonn.report.sections.gallery import gallery_of_set, mistakes_section
-from isonn.report.sections.parity import error_of, measured_and_predicted, parity_section
+from isonn.report.sections.parity import error_of, parity_section
 from isonn.report.sections.pieces import Piece, class_pieces, pieces_section
 from isonn.report.sections.provenance import provenance_section
 from isonn.report.sections.templates import template_cards_section
 from isonn.report.sections.units import UnitGroup, unit_groups, units_section
 from isonn.report.trivial import trivial_tile
 from isonn.report.words import percent_text
-from isonn.targets import Labels, Numbers, as_y
+from isonn.targets import as_y
 
 #: Default number of graphs on a page.
 GRAPHS = 1000
-#: Graphs with more nodes than this are not chosen for the first screen if there is a smaller one.
-LARGE = 40
 #: Graphs predicted with a lower probability are not chosen for the first screen if there is another one.
 SURE = 0.8
 #: What the first screen says: a sentence, and a graph that shows it.
@@ -43,7 +40,7 @@ Answer = tuple[str, Example | None]
 MOSTLY = 0.5
 
 
-def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | None = None) -> None:
+def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | None) -> None:
     """Write the page of a fitted model; see `GraphEstimator.report`."""
     require_jinja2()
     check_new(Path(path))
@@ -64,7 +61,7 @@ def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | N
         if cross_fit:  # folds may lack rare labels; no need to warn
             warnings.simplefilter("ignore", IsoNNWarning)
         models = cross_fitted(clf, graphs) if cross_fit else held_out(clf, graphs, left_out)
-        text = ModelPage(models, graphs, trivial_tile(graphs, clf), quiet=True).html()
+        text = ModelPage(models, quiet=True).html()
     write(Path(path), text)
 
 
@@ -86,18 +83,14 @@ class ModelPage:
     """The page of a model, as a list of sections.
 
     Args:
-        models: the model, and the models that explain each graph.
-        graphs: graphs with y.
-        trivial: the best trivial method.
+        models: the model, the models that explain each graph, and graphs with y.
         most: maximum number of graphs in the gallery.
         quiet: hide the progress bar.
     """
 
-    def __init__(
-        self, models: PageModels, graphs: GraphSet, trivial: Tile | None, most: int = GRAPHS, quiet: bool = False
-    ) -> None:
-        self.models, self.graphs, self.trivial = models, graphs, trivial
-        self.cases = Cases(models, graphs, np.sort(models.numbers)[:most].tolist(), quiet=quiet)
+    def __init__(self, models: PageModels, most: int = GRAPHS, quiet: bool = False) -> None:
+        self.models, self.graphs = models, models.graphs
+        self.cases = Cases(models, np.sort(models.numbers)[:most].tolist(), quiet)
 
     def html(self) -> str:
         """Return the page as text."""
@@ -124,11 +117,12 @@ class ModelPage:
     @cached_property
     def header(self) -> Header:
         """The first screen."""
+        trivial = trivial_tile(self.graphs, self.cases.clf.target_)
         return Header(
             kicker="isonn report",
             question=question_text(self.cases, self.explained),
             answers=[self.answer[0]],
-            tiles=[self.tile, *([self.trivial] if self.trivial is not None else [])],
+            tiles=[self.tile] if trivial is None else [self.tile, trivial],
             example=self.answer[1],
             how=self.models.how,
         )
@@ -172,12 +166,12 @@ class ModelPage:
         """The model's metric on these graphs."""
         target, (numbers, predicted) = self.cases.clf.target_, self.cases.predictions
         metrics = target.metrics(np.asarray(self.graphs.y)[numbers], predicted)
-        if isinstance(target, Numbers):
-            error = error_of(*measured_and_predicted(self.cases))
-            about = f"mean absolute error {error.mae:.3g}, r {error.r:.2f}, R² {metrics['r2']:.2f}"
+        if target.numeric:
+            error = error_of(self.cases)
+            about = f"mean absolute error {error['mae']:.3g}, r {error['pearson']:.2f}, R² {metrics['r2']:.2f}"
             return Tile("Typical error (RMSE)", f"{metrics['rmse']:.3g}", about, main=True)
         about = f"{round(metrics['accuracy'] * len(numbers)):,} of {len(numbers):,} right"
-        if not isinstance(target, Labels):
+        if target.exclusive:
             return Tile("Accuracy", percent_text(metrics["accuracy"]), about, main=True)
         y = target.encode(np.asarray(self.graphs.y)[numbers])
         area = metrics_of(target, y, np.concatenate(self.cases.answers))["mean AUROC"]
@@ -189,9 +183,9 @@ def question_text(cases: Cases, explained: Any) -> str:
     """Return the question that the model answers."""
     target, naming = cases.clf.target_, cases.naming
     name = "this set" if cases.graphs.name == "graphs" else cases.graphs.name  # no name was given
-    if isinstance(target, Numbers):
+    if target.numeric:
         return f"What decides {naming.target()} in {name}?"
-    if isinstance(target, Labels):
+    if not target.exclusive:
         return f"Which labels does a {naming.noun} of {name} have, and why?"
     if len(target.classes) > 2:
         return f"What tells the {len(target.classes)} classes of {name} apart?"
@@ -223,8 +217,8 @@ def _answer_text(cases: Cases, explained: Any, piece: Piece | None) -> str:
         )
     if piece is not None and piece.counts[0][0] == name:
         return _counted(piece, f"{noun}s that {cases.naming.being(explained)}")
-    of = sum(panel.explained == name for panel in cases.panels)
-    text, count = _leading(cases.panels, name)
+    predicted = [panel for panel in cases.panels if panel.explained == name]
+    of, (text, count) = len(predicted), leading_reason(predicted)
     if not count:
         return f"No piece of these {noun}s speaks for {name} in particular."
     if count == 1 < of:
@@ -246,21 +240,15 @@ def _counted(piece: Piece, which: str) -> str:
     return f"{held:,} of the {of:,} {which} contain {piece.phrase}, and {others_held:,} of the {others:,} others {do}."
 
 
-def _leading(shown: Sequence[Panel], name: str) -> tuple[str, int]:
-    """Return the most frequent strongest reason of graphs predicted so, and how many have it."""
-    first = Counter(panel.reasons[0].text for panel in shown if panel.reasons and panel.explained == name)
-    return first.most_common(1)[0] if first else ("", 0)
-
-
 def _example(cases: Cases, explained: Any, piece: Piece | None) -> Example | None:
     """Return a graph of the class in question, predicted correctly if there is one.
 
-    It contains the answer's piece where that contributes most. Without such a graph it is one whose strongest reason is
-    the most frequent one and exceeds the others most.
+    It contains the answer's piece where that contributes most. Without such a graph it is that of `example_of`.
     """
     name = cases.output_name(explained)
-    candidates = [panel for panel in cases.panels if panel.reasons]
-    suitable = [panel for panel in candidates if panel.right is not False and panel.explained == name]
+    suitable = [
+        panel for panel in cases.panels if panel.reasons and panel.right is not False and panel.explained == name
+    ]
     if piece is not None:
         places = [
             ((panel.confidence or 1.0) > SURE, _worth(cases, panel, piece, nodes), -panel.number, nodes, panel)
@@ -272,19 +260,7 @@ def _example(cases: Cases, explained: Any, piece: Piece | None) -> Example | Non
         if places:
             *_, nodes, panel = max(places, key=lambda place: place[:3])
             return cases.highlighted(panel, nodes, not piece.lowers, piece.text)
-    if not candidates:
-        return None
-    leading = _leading(cases.panels, name)[0]
-
-    def rank(panel: Panel) -> tuple[Any, ...]:
-        first, whole = panel.reasons[0].contribution, sum(abs(reason.contribution) for reason in panel.reasons)
-        large = panel.drawing.kind != "matrix" and cases.graphs.sizes[panel.number] > LARGE
-        return first <= 0, large, panel.reasons[0].text != leading, -first / (whole or 1.0), panel.number
-
-    panel = min(suitable or candidates, key=rank)
-    first = panel.reasons[0]
-    where = "" if first.nodes in first.text or len(first.members) > 6 else f" ({first.nodes})"
-    return Example(panel, panel.drawing, f"{first.text}{where}")
+    return example_of(suitable or cases.panels)
 
 
 def _worth(cases: Cases, panel: Panel, piece: Piece, nodes: Sequence[int]) -> float:

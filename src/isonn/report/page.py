@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -18,7 +18,7 @@ from isonn import __version__
 from isonn.errors import InputError, MissingDependencyError
 from isonn.files import atomic_file
 from isonn.report.draw import Drawing
-from isonn.report.panels import Panel
+from isonn.report.panels import Panel, leading_reason
 from isonn.report.words import capitalized, percent_text, side, signed
 
 #: Number of panels drawn at once; page.js has the same number.
@@ -44,6 +44,20 @@ class Example:
     panel: Panel
     drawing: Drawing
     text: str
+
+
+def example_of(panels: Sequence[Panel]) -> Example | None:
+    """Return the graph in which the most frequent strongest reason outweighs the others most; None without reasons."""
+    text, _ = leading_reason(panels)
+    leading = [panel for panel in panels if panel.reasons and panel.reasons[0].text == text]
+    if not leading:
+        return None
+    panel = min(
+        leading, key=lambda panel: sum(abs(r.contribution / panel.reasons[0].contribution) for r in panel.reasons)
+    )
+    nodes = panel.reasons[0].nodes
+    where = "" if nodes in text or len(panel.reasons[0].members) > 6 else f" ({nodes})"
+    return Example(panel, panel.drawing, f"{text}{where}")
 
 
 @dataclass(frozen=True)
@@ -124,34 +138,25 @@ def fragment(name: str, **content: Any) -> Any:
     """Render a part of a page, a file in ``html``, as safe markup."""
     from markupsafe import Markup
 
-    return Markup(_environment().get_template(name).render(**content))
+    return Markup(render(name, **content))
 
 
 def render(name: str, **content: Any) -> str:
-    """Render a page, a file in ``html``, as text.
-
-    The page's policy only allows its one script and one style sheet, by hash, and no requests. A name with markup could
-    do nothing even if it were not escaped.
-    """
-    template = _environment().get_template(name)
-    from markupsafe import Markup
-
-    style, script = _file("style.css") + _file("drawing.css"), _file("page.js")
-    text: str = template.render(
-        version=__version__,
-        style=Markup(style),
-        script=Markup(script),
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        **content,
-    )
-    return text
+    """Render a page or a part of one, a file in ``html``, as text."""
+    return str(_environment().get_template(name).render(**content))
 
 
 @lru_cache(maxsize=1)
 def _environment() -> Any:
-    """Return the environment of all pages, which keeps templates that were compiled."""
+    """Return the environment of all pages, which keeps templates that were compiled.
+
+    The page's policy only allows its one script and one style sheet, by hash, and no requests. A name with markup could
+    do nothing even if it were not escaped.
+    """
     jinja2 = require_jinja2()
+    from markupsafe import Markup
+
+    style, script = Markup(_file("style.css") + _file("drawing.css")), Markup(_file("page.js"))
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("isonn.report", "html"),
         autoescape=True,
@@ -167,8 +172,10 @@ def _environment() -> Any:
         short=_short,
         side=side,
         unbroken=_unbroken,
+        blocks=_blocks,
     )
-    environment.filters["blocks"] = _blocks(environment)
+    hashes = {"style_hash": _hash(style), "script_hash": _hash(script)}
+    environment.globals.update(version=__version__, style=style, script=script, **hashes)
     return environment
 
 
@@ -214,16 +221,12 @@ def _index(panels: Sequence[Panel]) -> list[tuple[Any, ...]]:
     ]
 
 
-def _blocks(environment: Any) -> Callable[[Sequence[Panel]], Iterator[str]]:
+def _blocks(panels: Sequence[Panel]) -> Iterator[str]:
     """Pack panels a hundred at a time, so that a page of a thousand graphs opens as fast as one of a hundred."""
-
-    def packed(panels: Sequence[Panel]) -> Iterator[str]:
-        article = environment.get_template("gallery.html").module.panel_article
-        for start in range(0, len(panels), AT_ONCE):
-            texts = [str(article(panel, True)).strip() for panel in panels[start : start + AT_ONCE]]
-            yield base64.b64encode(gzip.compress(json.dumps(texts).encode(), compresslevel=6, mtime=0)).decode()
-
-    return packed
+    article = _environment().get_template("gallery.html").module.panel_article
+    for start in range(0, len(panels), AT_ONCE):
+        texts = [str(article(panel, True)).strip() for panel in panels[start : start + AT_ONCE]]
+        yield base64.b64encode(gzip.compress(json.dumps(texts).encode(), compresslevel=6, mtime=0)).decode()
 
 
 def _file(name: str) -> str:

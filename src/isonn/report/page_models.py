@@ -35,6 +35,7 @@ class PageModels:
     """Models with the graphs they are shown on, none of which they were fitted to.
 
     Attributes:
+        graphs: the whole set, which may include graphs that the models were fitted to.
         clf: the model of the page, which provides the pieces that mark a class.
         shown: pairs of a model and the numbers of the graphs it predicts and explains.
         how: a sentence about how the predictions were made.
@@ -43,6 +44,7 @@ class PageModels:
         method: its name in the run; "" for a model that is not of a run.
     """
 
+    graphs: GraphSet
     clf: Any
     shown: Sequence[tuple[Any, NDArray[np.int64]]]
     how: str
@@ -61,7 +63,7 @@ def held_out(clf: Any, graphs: GraphSet, left_out: int = 0) -> PageModels:
     noun = Naming.of(graphs).noun
     how = training_words(clf, graphs) or f"Held out: the model was not fitted to any of these {len(graphs):,} {noun}s."
     how += f" {left_out:,} more that equal its training {noun}s are left out." if left_out else ""
-    return PageModels(clf, [(clf, np.arange(len(graphs)))], how)
+    return PageModels(graphs, clf, [(clf, np.arange(len(graphs)))], how)
 
 
 def training_words(clf: Any, graphs: GraphSet) -> str:
@@ -85,21 +87,22 @@ def cross_fitted(clf: Any, graphs: GraphSet) -> PageModels:
         f"Cross-fitted in {len(folds)} folds: every {noun} is predicted and explained by a model fitted to others; "
         f"equal {noun}s share a fold."
     )
-    return PageModels(clf, shown, how, np.arange(len(graphs)))
+    return PageModels(graphs, clf, shown, how, np.arange(len(graphs)))
 
 
 def folds_of(graphs: GraphSet) -> list[Fold]:
-    """Return stratified folds with twins in one fold, always the same."""
-    seed = derive_seed(0, "report")
+    """Return folds with twins in one fold, stratified by class where possible, always the same."""
+    seed, groups = derive_seed(0, "report"), twin_groups(graphs)
     if graphs.y is not None and graphs.y.ndim == 1 and graphs.y.dtype.kind != "f":
         rarest = int(np.unique(graphs.y, return_counts=True)[1].min())
-        groups = twin_groups(graphs)
         count = min(FOLDS, rarest, len(np.unique(groups)))
         if count >= 2:
             return grouped_folds(graphs.y, groups, count, seed)
-    order = np.random.default_rng(seed).permutation(len(graphs))
-    tests = np.array_split(order, min(FOLDS, len(graphs)))
-    return [(np.sort(np.setdiff1d(order, test)), np.sort(test)) for test in tests]
+    every = np.arange(len(graphs))
+    groups = groups if groups.any() else every  # graphs that are all equal
+    order = np.random.default_rng(seed).permutation(groups.max() + 1)
+    tests = [np.flatnonzero(np.isin(groups, part)) for part in np.array_split(order, min(FOLDS, len(order)))]
+    return [(np.setdiff1d(every, test), test) for test in tests]
 
 
 def choose_job(group: Group) -> Job | None:
@@ -123,10 +126,10 @@ def refitted(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> PageModel
     clf = build(job.method, settings, job.weight_seed, int(graphs.sizes.max()), target_kind(graphs.y) == "numbers")
     clf.fit(graphs[train], graphs.y[train])
     origin = f"{job.method}, fitted on the {len(train)} training graphs of seed {job.seed}, fold {job.fold}"
-    if not _agree(clf.predict(graphs[test]), result.get("predictions")):
+    if not _agree(clf.predict(graphs[test]), result["predictions"]):
         origin += ", with predictions that differ from the stored ones (another version of a library?)"
     how = f"Held out: the {noun}s below are the {len(test):,} of one test fold; the model shown was not fitted to them."
-    return PageModels(clf, [(clf, test)], how, train, f"{origin}.", job.method)
+    return PageModels(graphs, clf, [(clf, test)], how, train, f"{origin}.", job.method)
 
 
 def saved(path: Path, graphs: GraphSet) -> PageModels:
@@ -135,7 +138,7 @@ def saved(path: Path, graphs: GraphSet) -> PageModels:
     check_takes(clf, graphs, path)
     origin = f"{type(clf).__name__} from {path.name}; it may have been fitted to some of these graphs."
     how = "The saved model on all graphs; it may have been fitted to some of them."
-    return PageModels(clf, [(clf, np.arange(len(graphs)))], how, origin=origin)
+    return PageModels(graphs, clf, [(clf, np.arange(len(graphs)))], how, origin=origin)
 
 
 def check_takes(clf: Any, graphs: GraphSet, path: Path) -> None:
@@ -145,11 +148,8 @@ def check_takes(clf: Any, graphs: GraphSet, path: Path) -> None:
     clf.predict(graphs[:1])
 
 
-def _agree(predicted: NDArray[Any], stored: Any) -> bool:
+def _agree(predicted: NDArray[Any], stored: Sequence[Any]) -> bool:
     """Return whether predictions are the stored ones; numbers may differ in their last digits."""
     if predicted.dtype.kind != "f":
         return bool(predicted.tolist() == stored)
-    try:
-        return bool(np.isclose(predicted, np.asarray(stored, dtype=np.float64), rtol=1e-6, equal_nan=True).all())
-    except (TypeError, ValueError):  # a file may hold anything
-        return False
+    return bool(np.isclose(predicted, np.asarray(stored, dtype=np.float64), rtol=1e-6, equal_nan=True).all())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from isonn.report.counts import Holders
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_explained
 from isonn.report.waterfall import waterfall
 from isonn.report.words import CONNECTIONS, Naming, listed, percent_text, reason_words
-from isonn.targets import Labels, Numbers
 
 #: How units that are not deleted are removed.
 REMOVED = {
@@ -28,80 +27,95 @@ REMOVED = {
 LISTED = 20
 
 
-@dataclass(frozen=True)
 class ReasonRow:
     """A reason on a page.
 
+    Args:
+        reason: the reason.
+        naming: the names of classes.
+        holders: counts the graphs that contain the reason; None omits the counts.
+
     Attributes:
         text: the piece in words.
-        nodes: its nodes, by name.
+        nodes: its nodes, by name; "" if the text names them.
         members: its nodes, by number.
         contribution: its contribution to the score.
         without: the prediction with the piece deleted, as text; "" if nothing is left.
-        flips: the class predicted then, if it differs, else None.
+        flips: the class predicted then, if it differs, else "".
         removed: how the piece was removed, in words.
         agrees: whether the deletion moves the prediction as the contribution says; None if nothing is left.
         held: how many graphs of each class contain the piece, as text, or "".
     """
 
-    text: str
-    nodes: str
-    members: tuple[int, ...]
-    contribution: float
-    without: str
-    flips: str | None
-    held: str
-    agrees: bool | None = True
-    removed: str = "With it deleted"
+    def __init__(self, reason: Reason, naming: Naming, holders: Holders | None) -> None:
+        e, left = reason.explanation, reason.without
+        self.text, self.members, self.contribution = reason_words(reason), reason.nodes, reason.contribution
+        self.nodes = "" if reason.kind in CONNECTIONS else listed(reason.names)
+        self.removed, self.agrees = REMOVED.get(reason.kind, "With it deleted"), reason.agrees
+        self.held = "" if holders is None else holders.words(reason, naming)
+        self.without, self.flips = "", ""
+        if left is not None:
+            value = float(left[e.column])
+            self.without = f"{value:.3g}" if e.target.numeric else percent_text(value)
+            self.flips = _flips(e, left, naming)
 
 
-@dataclass(frozen=True)
 class Panel:
-    """A graph with its prediction and reasons.
+    """A graph with its prediction and reasons, as text and pictures; the explanation itself is not kept.
+
+    Args:
+        explanation: the explanation.
+        number: number of the graph on its page.
+        name: its name.
+        naming, look: the names of classes, and the look of labels, of all panels of a page.
+        truth: its class or value, or None.
+        holders: counts the graphs that contain a reason; None omits the counts.
 
     Attributes:
-        number: number of the graph in its set.
-        name: name of the graph.
         truth: its class or value as text, or None if unknown.
         predicted: the prediction as text.
         confidence: the probability of the explained class; None for numbers.
         certainty: the same as text, with the label it belongs to if there are several; "" for numbers.
         right: whether the prediction is correct; None if unknown or not a yes or no.
         probabilities: the probability of every class, by name.
-        score, base: as in `Explanation`.
-        matches: the strongest matches, each with its nodes by name; () where units add up.
+        score, base, logarithm: as in `Explanation`.
+        matches: the strongest matches, each with its nodes by name; [] where units add up, which tell more.
         count: number of all matches.
         about: nodes and edges, in words.
         explained: what the reasons speak for, in words.
         value: the predicted number; None for classes.
-        logarithm: whether the score is a base-10 logarithm of it.
         scale: what the score is, in a sentence.
         waterfall: how units and terms lead from the base to the score, as a picture; "" if they do not add up.
         smiles: the SMILES of a molecule, else "".
     """
 
-    number: int
-    name: str
-    truth: str | None
-    predicted: str
-    confidence: float | None
-    right: bool | None
-    probabilities: tuple[tuple[str, float], ...]
-    score: float
-    base: float
-    count: int
-    drawing: Drawing
-    reasons: tuple[ReasonRow, ...]
-    matches: tuple[tuple[Match, str], ...]
-    about: str
-    explained: str
-    certainty: str = ""
-    noun: str = "graph"
-    value: float | None = None
-    logarithm: bool = False
-    scale: str = ""
-    waterfall: str = ""
-    smiles: str = ""
+    def __init__(
+        self,
+        explanation: Explanation,
+        number: int,
+        name: str,
+        naming: Naming,
+        look: Symbols,
+        truth: Any = None,
+        holders: Holders | None = None,
+    ) -> None:
+        e, answers = explanation, explanation.probabilities.tolist()
+        numeric = e.target.numeric
+        self.number, self.name, self.noun, self.about = number, name, naming.noun, describe(e.graph)
+        self.smiles = str(e.graph.row.get("smiles", "")) if e.graph.kind == "molecules" else ""
+        self.truth = None if truth is None else f"{truth:.3g}" if numeric else naming.class_(truth)
+        self.right = bool(truth == e.label) if truth is not None and e.target.exclusive else None
+        self.predicted, self.explained = _answer_text(e, e.probabilities, naming), naming.output(e.explained, e.target)
+        self.certainty = _certainty(e, self.predicted, naming)
+        self.value: float | None = answers[e.column] if numeric else None
+        self.confidence: float | None = None if numeric else answers[e.column]
+        self.probabilities = [] if numeric else list(zip(map(naming.class_, e.classes), answers, strict=True))
+        self.score, self.base, self.logarithm, self.count = e.score, e.base, e.logarithm, e.count
+        self.scale, self.waterfall = _scale(e, naming), waterfall(e)
+        matches = [] if e.exact else e.matches[:LISTED]
+        self.matches = [(match, place_words(e.graph, match, look)) for match in matches]
+        self.reasons = [ReasonRow(reason, naming, holders) for reason in e.reasons]
+        self.drawing = _drawing(e, matches, f"{name}, predicted {self.predicted}", look)
 
     @property
     def title(self) -> str:
@@ -114,55 +128,10 @@ class Panel:
         return f"{self.noun} {self.name}" if self.name.isdecimal() else self.name
 
 
-def panel_of(
-    explanation: Explanation,
-    number: int,
-    name: str,
-    naming: Naming,
-    look: Symbols,
-    truth: Any = None,
-    holders: Holders | None = None,
-) -> Panel:
-    """Convert an explanation to a panel.
-
-    Args:
-        number: number of the graph on its page.
-        name: its name.
-        naming, look: the names of classes, and the look of labels, of all panels of a page.
-        truth: its class or value, or None.
-        holders: counts the graphs that contain a reason; None omits the counts.
-    """
-    target, column = explanation.target, explanation.column
-    numeric = isinstance(target, Numbers)
-    predicted = _answer_text(explanation, explanation.probabilities, naming)
-    answers = explanation.probabilities.tolist()
-    # units tell more than matches, where they add up
-    matches = [] if explanation.exact else explanation.matches[:LISTED]
-    right = None if truth is None or numeric or isinstance(target, Labels) else bool(truth == explanation.label)
-    return Panel(
-        number=number,
-        name=name,
-        truth=None if truth is None else f"{truth:.3g}" if numeric else naming.class_(truth),
-        predicted=predicted,
-        confidence=None if numeric else answers[column],
-        right=right,
-        probabilities=() if numeric else tuple(zip(map(naming.class_, explanation.classes), answers, strict=True)),
-        score=explanation.score,
-        base=explanation.base,
-        count=explanation.count,
-        drawing=_drawing(explanation, matches, f"{name}, predicted {predicted}", look),
-        reasons=_reason_rows(explanation, naming, holders),
-        matches=tuple((match, place_words(explanation.graph, match, look)) for match in matches),
-        about=describe(explanation.graph),
-        explained=naming.target(explanation.explained) if numeric else naming.class_(explanation.explained),
-        certainty=_certainty(explanation, predicted, naming),
-        noun=naming.noun,
-        value=answers[column] if numeric else None,
-        logarithm=explanation.logarithm,
-        scale=_scale(explanation, naming),
-        waterfall=waterfall(explanation),
-        smiles=str(explanation.graph.row.get("smiles", "")) if explanation.graph.kind == "molecules" else "",
-    )
+def leading_reason(panels: Sequence[Panel]) -> tuple[str, int]:
+    """Return the most frequent strongest reason, and in how many graphs it is; "" and 0 if there is no reason."""
+    leading = Counter(panel.reasons[0].text for panel in panels if panel.reasons).most_common(1)
+    return leading[0] if leading else ("", 0)
 
 
 def _scale(explanation: Explanation, naming: Naming) -> str:
@@ -170,7 +139,7 @@ def _scale(explanation: Explanation, naming: Naming) -> str:
     target, base = explanation.target, f"base: before any part of the {naming.noun} counts"
     if explanation.source.predict is None:  # aligned models compare with a mean graph
         base = f"base: that of a mean training {naming.noun}"
-    if isinstance(target, Numbers):
+    if target.numeric:
         value = "the base-10 logarithm of the predicted value" if explanation.logarithm else "the predicted value"
         return f"The score is {value} ({base})."
     name = naming.class_(explanation.explained)
@@ -201,28 +170,9 @@ def reason_marks(reasons: Sequence[Reason]) -> list[Mark]:
     ]
 
 
-def _reason_rows(explanation: Explanation, naming: Naming, holders: Holders | None) -> tuple[ReasonRow, ...]:
-    column = explanation.column
-    text = "{:.3g}".format if isinstance(explanation.target, Numbers) else percent_text
-    return tuple(
-        ReasonRow(
-            text=reason_words(reason),
-            nodes="" if reason.unit.kind in CONNECTIONS else listed(reason.names),  # whose words name them
-            members=reason.nodes,
-            contribution=reason.contribution,
-            without="" if (left := reason.without) is None else text(float(left[column])),
-            flips=None if left is None else _flips(explanation, left, naming),
-            held="" if holders is None else holders.words(reason, naming),
-            agrees=reason.agrees,
-            removed=REMOVED.get(reason.unit.kind, "With it deleted"),
-        )
-        for reason in explanation.reasons
-    )
-
-
 def _certainty(explanation: Explanation, predicted: str, naming: Naming) -> str:
     """Return the probability of the explained class as text, with its name if that is not what is predicted."""
-    if isinstance(explanation.target, Numbers):
+    if explanation.target.numeric:
         return ""
     share = percent_text(float(explanation.probabilities[explanation.column]))
     explained = naming.class_(explanation.explained)
@@ -233,19 +183,19 @@ def _certainty(explanation: Explanation, predicted: str, naming: Naming) -> str:
 
 def _answer_text(explanation: Explanation, answers: NDArray[np.float64], naming: Naming) -> str:
     """Return the class, all labels, or the number that these answers predict."""
-    if isinstance(explanation.target, Numbers):
+    if explanation.target.numeric:
         return f"{explanation.probabilities[explanation.column]:.3g} {explanation.unit}".rstrip()
-    if isinstance(explanation.target, Labels):
+    if not explanation.target.exclusive:
         return ", ".join(map(naming.class_, explanation.classes[answers > 0.5].tolist())) or "no label"
     return naming.class_(explanation.classes[int(answers.argmax())])
 
 
-def _flips(explanation: Explanation, answers: NDArray[np.float64], naming: Naming) -> str | None:
-    """Return what these answers predict, or None if it is what the model predicts."""
-    if isinstance(explanation.target, Numbers):
-        return None
+def _flips(explanation: Explanation, answers: NDArray[np.float64], naming: Naming) -> str:
+    """Return what these answers predict; "" for numbers, or if it is what the model predicts."""
+    if explanation.target.numeric:
+        return ""
     then = _answer_text(explanation, answers, naming)
-    return None if then == _answer_text(explanation, explanation.probabilities, naming) else then
+    return "" if then == _answer_text(explanation, explanation.probabilities, naming) else then
 
 
 def place_words(graph: Graph, match: Match, look: Symbols) -> str:

@@ -11,7 +11,7 @@ from isonn.explain.explanation import Explanation
 from isonn.report.dossier import Dossier, Said, fill_form
 from isonn.report.draw import draw_explained
 from isonn.report.panels import reason_marks
-from isonn.report.sections.trust import trust_row
+from isonn.report.sections.trust import TrustRow
 from isonn.report.words import Naming, reason_words, signed
 
 
@@ -55,7 +55,7 @@ def prediction_dossier(
 
 def _trust(explanation: Explanation, naming: Naming) -> dict[str, Said]:
     """Return the interval or set, the domain, what is new, and the nearest known cases, as far as there are such."""
-    domain, row = explanation.domain, trust_row(explanation, "", naming, None)
+    domain, row = explanation.domain, TrustRow(explanation, "", naming)
     said: dict[str, Said] = {"range": row.range}
     if domain is None:
         return said

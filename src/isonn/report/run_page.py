@@ -16,13 +16,12 @@ from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
 from isonn.report.model_page import GRAPHS, ModelPage
 from isonn.report.page import Header, Section, Tile, render_page, require_jinja2
-from isonn.report.page_models import PageModels, choose_job, refitted, saved
+from isonn.report.page_models import choose_job, refitted, saved
 from isonn.report.runs import Group, Run, find_graphs, read_run
 from isonn.report.sections import comparison
-from isonn.report.sections.comparison import best_of, kind_of, metric_text
+from isonn.report.sections.comparison import Comparison, best_of, kind_of, metric_text
 from isonn.report.sections.provenance import group_facts, provenance_section, twins_text
 from isonn.report.sections.templates import template_cards_section
-from isonn.report.trivial import trivial_tile
 
 #: Metrics of numbers on the first screen, beside the one that is tested.
 MORE = ("mae", "pearson")
@@ -56,9 +55,9 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
     title = ", ".join(dict.fromkeys(group.dataset for group in run.groups))
     several = len({group.dataset for group in run.groups}) > 1 and data is None and model is None
     graphs: dict[str, GraphSet] = {}
-    page, missing = None, ""
+    compared, page, missing = Comparison(run.groups), None, ""
     if several:  # pages of single datasets show graphs
-        header = _comparison_header(run)
+        header = _comparison_header(compared)
     else:
         shown, why = _chosen_group(run, data), ""
         for group in run.groups:
@@ -69,21 +68,22 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
         header = Header("isonn report", title, _headline(run.groups), note=missing, wide=True)
         if page is not None:
             header = _with_run_tiles(page.header, shown.rows, page.models.method, page.cases.naming.noun)
-    sections = _sections(run, graphs, page, several)
+    sections = _sections(run, compared, graphs, page, several)
     warnings = _warnings(run, graphs)
     text = render_page(f"{title}: isonn report", header, sections, warnings, contents=True)
     return ReportPage(text, _facts(run, text, page, missing))
 
 
-def _sections(run: Run, graphs: dict[str, GraphSet], page: ModelPage | None, several: bool) -> list[Section | None]:
+def _sections(
+    run: Run, compared: Comparison, graphs: dict[str, GraphSet], page: ModelPage | None, several: bool
+) -> list[Section | None]:
     """Return the sections, in order; those of the model only if there is one."""
-    ranks = comparison.ranking(run.groups)
     provenance = [(group.name, group_facts(group, graphs.get(group.name))) for group in run.groups]
     return [
         *([] if page is None else page.sections),
         comparison.results_section(run.groups),
-        comparison.differences_section(ranks, comparison.differences(run.groups, ranks)),
-        comparison.ranking_section(run.groups, ranks) if several else None,
+        comparison.differences_section(compared),
+        comparison.ranking_section(compared) if several else None,
         comparison.curves_section(run.groups),
         comparison.confusion_section(run.groups, graphs),
         None if page is None else template_cards_section(page.cases),
@@ -92,18 +92,16 @@ def _sections(run: Run, graphs: dict[str, GraphSet], page: ModelPage | None, sev
     ]
 
 
-def _comparison_header(run: Run) -> Header:
+def _comparison_header(compared: Comparison) -> Header:
     """Return the first screen of a run on several datasets."""
-    ranks = comparison.ranking(run.groups)
-    reference = comparison.reference_method(ranks)
+    ranks, reference = compared.ranks, compared.reference
     place = {rank.method: f"{rank.rank:.1f}" for rank in ranks}
     tiles = [Tile(reference, place[reference], f"mean rank of {len(ranks)} methods", main=True)]
     trivial = next((rank.method for rank in ranks if rank.kind == "trivial"), reference)
     if trivial != reference:
         tiles.append(Tile(f"Best trivial method: {trivial}", place[trivial], "mean rank"))
-    kicker = f"isonn report: {len(run.groups)} datasets, {len(ranks)} methods"
-    answer = comparison.comparison_text(ranks, comparison.differences(run.groups, ranks))
-    return Header(kicker, "Which method is best, and by how much?", [answer], tiles, wide=True)
+    kicker = f"isonn report: {len(compared.groups)} datasets, {len(ranks)} methods"
+    return Header(kicker, "Which method is best, and by how much?", [compared.text()], tiles, wide=True)
 
 
 def _model_page(
@@ -112,22 +110,15 @@ def _model_page(
     """Return the page of the model that is shown, or why there is none."""
     if graphs is None:
         return None, f"Reasons and graphs cannot be shown: {why}."
-    models = _page_models(group, graphs, model, quiet)
-    if models is None:
-        return None, "No method of this run gives reasons; add isonn-subgraph to its methods."
-    return ModelPage(models, graphs, trivial_tile(graphs, models.clf), most, quiet), ""
-
-
-def _page_models(group: Group, graphs: GraphSet, model: Path | None, quiet: bool) -> PageModels | None:
     if model is not None:
-        return saved(model, graphs)
+        return ModelPage(saved(model, graphs), most, quiet), ""
     job = choose_job(group)
     if job is None:
-        return None
+        return None, "No method of this run gives reasons; add isonn-subgraph to its methods."
     with bar(f"fitting {job.method}", 1, show=not quiet) as report:
         models = refitted(job, group.results[job.id], graphs)
         report(1, "")
-    return models
+    return ModelPage(models, most, quiet), ""
 
 
 def _with_run_tiles(header: Header, rows: Sequence[Row], method: str, noun: str) -> Header:

@@ -1,13 +1,12 @@
-"""Display of objects in notebooks (``_repr_html_``), as SVG, and as pages.
+"""Display of objects in notebooks (``_repr_html_``) and as SVG; needs no extra.
 
-Any module may import this one inside a method. It is the only part of `isonn.report` that other packages use. Drawings
-need no extra; pages need the extra ``report``.
+Any module may import this one inside a method.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +29,6 @@ from isonn.report.draw import (
 from isonn.report.panels import reason_marks
 from isonn.report.waterfall import beside, waterfall
 from isonn.report.words import Naming, capitalized, percent_text, reason_words, signed
-from isonn.targets import Numbers
 
 if TYPE_CHECKING:
     from isonn.report.draw import Drawing
@@ -71,7 +69,6 @@ def graphset_html(graphs: GraphSet) -> str:
             rows.append(("y", f"{len(values):,} distinct values"))
     elif graphs.y is not None:
         rows.append(("y", f"{graphs.y.shape[1]} columns"))
-    table = "".join(f"<tr><th style='text-align:left'>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
     drawings = [draw_graph(graphs[i], symbols=look) for i in range(min(THUMBNAILS, len(graphs)))]
     cells = "".join(
         f"<figure style='margin:0'>{_thumbnail(drawing)}<figcaption>{i}</figcaption></figure>"
@@ -79,7 +76,7 @@ def graphset_html(graphs: GraphSet) -> str:
     )
     return (
         f"<div><style>{standalone_style()}</style><strong>{escape(shortened(graphs.name))}</strong>"
-        f"<table>{table}</table><div style='display:flex;flex-wrap:wrap;gap:8px'>{cells}</div></div>"
+        f"{_table(rows)}<div style='display:flex;flex-wrap:wrap;gap:8px'>{cells}</div></div>"
     )
 
 
@@ -114,7 +111,7 @@ def explanation_html(explanation: Explanation) -> str:
 def answer(explanation: Explanation) -> str:
     """Return the prediction in a sentence."""
     value = float(explanation.probabilities[explanation.column])
-    if isinstance(explanation.target, Numbers):
+    if explanation.target.numeric:
         named = explanation.class_names.get(explanation.column, "")
         return f"Predicted {shortened(named)} {value:.3g}.".replace("  ", " ")
     name = Naming.of_explanation(explanation).class_(explanation.explained)
@@ -135,28 +132,15 @@ def model_html(model: Any) -> str:
         shown = "; ".join(reason.text for reason in reasons[:REASONS])
         if shown:
             rows.append((shortened(str(names.get(value, f"class {value}"))), shown))
-    table = "".join(
+    return _table(rows[:MOST_ROWS])
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    cells = (
         f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
-        for name, text in rows[:MOST_ROWS]
+        for name, text in rows
     )
-    return f"<table>{table}</table>"
-
-
-def write_explanation(explanation: Explanation, path: str | Path) -> None:
-    """Write an explanation as a new page; needs the extra ``report``."""
-    from isonn.files import check_new
-    from isonn.report.explain_page import page_of_explanation
-    from isonn.report.page import write
-
-    check_new(Path(path))
-    write(Path(path), page_of_explanation(explanation))
-
-
-def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | None) -> None:
-    """Write the page of a model; see `GraphEstimator.report`."""
-    from isonn.report import model_page
-
-    model_page.report_model(clf, X, y, path, cross_fit)
+    return f"<table>{''.join(cells)}</table>"
 
 
 def _figure(svg: str, text: str) -> str:

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from isonn.graphs.graph import GraphSet
 from isonn.report.page import Tile
 from isonn.report.page_models import folds_of
 from isonn.report.words import percent_text
-from isonn.targets import Labels, Numbers
+from isonn.targets import Target
 
 
-def trivial_tile(graphs: GraphSet, clf: Any) -> Tile | None:
+def trivial_tile(graphs: GraphSet, target: Target) -> Tile | None:
     """Return the best trivial method, cross-fitted on these graphs; None if there are too few to fit anything to."""
-    if graphs.y is None:
-        return None
-    target = clf.target_
-    if not isinstance(target, (Numbers, Labels)):
+    if target.exclusive:
         return _trivial_classes(graphs)
+    if len(graphs) < 2:
+        return None
     y = np.asarray(graphs.y, dtype=float)
     guesses = np.full(y.shape, np.nan)
     for train, test in folds_of(graphs):
         mean = np.nanmean(y[train], axis=0)
-        guesses[test] = mean if isinstance(target, Numbers) else mean > 0.5
+        guesses[test] = mean if target.numeric else mean > 0.5
     metrics = target.metrics(y, guesses)
-    if isinstance(target, Numbers):
+    if target.numeric:
         return Tile("Trivial: always the mean", f"{metrics['rmse']:.3g}", "typical error (RMSE)")
     about = f"{round(metrics['accuracy'] * len(graphs)):,} of {len(graphs):,} right"
     return Tile("Trivial: the most frequent value of each label", "0.500", f"all labels: {about}")
@@ -46,6 +43,7 @@ def _trivial_classes(graphs: GraphSet) -> Tile | None:
         "graph size": GraphSizeClassifier,
         "node degrees": DegreeHistogramClassifier,
     }
+
     right = dict.fromkeys(methods, 0)
     for name, method in methods.items():
         for train, test in folds:

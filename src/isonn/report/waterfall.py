@@ -42,7 +42,7 @@ def steps_of(explanation: Explanation) -> list[Step]:
     """
     by_name: dict[str, list[float]] = {}
     for unit in explanation.units:
-        by_name.setdefault(_name(Reason(unit, explanation)), []).append(unit.contribution)
+        by_name.setdefault(_name(Reason.of(unit, explanation)), []).append(unit.contribution)
     units = [Step(f"{len(v)} \u00d7 {name}" if len(v) > 1 else name, sum(v)) for name, v in by_name.items()]
     terms = [Step(str(term.name), term.contribution) for term in explanation.terms]
     absent = [Step("", piece.contribution) for piece in explanation.absent]
@@ -121,7 +121,7 @@ def _attributes(svg: str) -> dict[str, str]:
 
 def _name(reason: Reason) -> str:
     """Return a unit in a few words."""
-    if reason.unit.kind in CONNECTIONS:
+    if reason.kind in CONNECTIONS:
         names = region_names(reason)
         joined = " \u2013 ".join(names)
         return joined if len(joined) <= NAME else f"connections of {len(names)} regions"

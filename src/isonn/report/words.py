@@ -14,6 +14,7 @@ from isonn.explain.text import connections
 from isonn.graphs.graph import GraphSet
 from isonn.report.draw import shortened
 from isonn.report.matrix import suits
+from isonn.targets import Target
 
 #: Maximum number of nodes named per reason.
 NAMED = 12
@@ -73,6 +74,10 @@ class Naming:
             return f"are {name}"
         return f"are of {name}" if name.startswith("class ") else f"are of class {name}"
 
+    def output(self, value: Any, target: Target) -> str:
+        """Return the name of a class, or of a column of numbers."""
+        return self.target(value) if target.numeric else self.class_(value)
+
     def target(self, column: Any = 0) -> str:
         """Return the name of a column of numbers."""
         number = int(column)
@@ -99,7 +104,7 @@ def region_names(reason: Any) -> list[str]:
 def reason_words(reason: Any) -> str:
     """Describe a reason: its formula, or its nodes if they have names or the graph is dense."""
     names = list(reason.names)
-    if reason.unit.kind in CONNECTIONS:
+    if reason.kind in CONNECTIONS:
         names = region_names(reason)
         if all(name.isdecimal() for name in names):
             names[0] = f"regions {names[0]}"
@@ -113,6 +118,25 @@ def reason_words(reason: Any) -> str:
     if reason.graph.node_labels is None or reason.explanation.label_names or reason.name:
         return text
     return f"a node labelled {text}" if len(names) == 1 else f"a piece labelled {text}" if "\u2013" in text else text
+
+
+def speaking(sides: Sequence[tuple[str, bool, int]], name: str, numeric: bool) -> str:
+    """Say in a sentence what speaks for and against a class, or raises and lowers a number.
+
+    Args:
+        sides: what speaks, whether it is several things, and its sign; the strongest first.
+        name: the class or the number.
+        numeric: whether it is a number.
+
+    Example:
+        >>> speaking([("nitro", False, 1), ("amide and ester", True, -1)], "mutagenic", numeric=False)
+        'Nitro speaks for mutagenic most; amide and ester speak against it.'
+    """
+    verbs = {1: ("raises", "raise"), -1: ("lowers", "lower")}
+    if not numeric:
+        verbs = {1: ("speaks for", "speak for"), -1: ("speaks against", "speak against")}
+    first, *rest = (f"{text} {verbs[sign][several]}" for text, several, sign in sides)
+    return capitalized("; ".join([f"{first} {name} most", *(f"{clause} it" for clause in rest)])) + "."
 
 
 def short_names(names: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,36 +60,6 @@ class Rank:
     best: int
 
 
-def ranking(groups: Sequence[Group]) -> list[Rank]:
-    """Rank methods by mean rank over the datasets that all methods have; ties share the mean of their ranks.
-
-    If no dataset has all methods, a method is ranked on the datasets that it has.
-    """
-    places: dict[str, list[float]] = {}
-    best: Counter[str] = Counter()
-    for scores in ranked_scores(groups):
-        for method, place in zip(scores, rankdata([-value for value in scores.values()]), strict=True):
-            places.setdefault(method, []).append(float(place))
-            best[method] += scores[method] == max(scores.values())
-    ranks = [Rank(method, kind_of(method), statistics.fmean(places[method]), best[method]) for method in places]
-    return sorted(ranks, key=lambda rank: (rank.rank, rank.method))
-
-
-def ranked_scores(groups: Sequence[Group]) -> list[dict[str, float]]:
-    """Return the best score of each method, for each dataset that ranks are over."""
-    scores = []
-    for group in groups:
-        rows = sorted((row for row in group.rows if row.first is not None), key=lambda row: row.goodness)
-        scores.append({row.method: row.goodness for row in rows})
-    every = {method for best in scores for method in best}
-    return [best for best in scores if every <= set(best)] or scores
-
-
-def reference_method(ranks: Sequence[Rank]) -> str:
-    """Return the method that others are compared with: the best ranked of ours, else the best of all."""
-    return next((rank.method for rank in ranks if rank.kind == "isonn"), ranks[0].method if ranks else "")
-
-
 @dataclass(frozen=True)
 class Difference:
     """The paired difference of two methods on one dataset.
@@ -116,17 +87,6 @@ class Difference:
         return "better" if self.low > 0 else "worse" if self.high < 0 else "undecided"
 
 
-def differences(groups: Sequence[Group], ranks: Sequence[Rank]) -> dict[str, list[Difference]]:
-    """Return the `difference` of the reference method to each other method on every dataset."""
-    reference = reference_method(ranks)
-    against: dict[str, list[Difference]] = {}
-    for method in [rank.method for rank in ranks if rank.method != reference]:
-        compared = [difference(group, reference, method) for group in groups]
-        if pairs := [pair for pair in compared if pair is not None]:
-            against[method] = pairs
-    return against
-
-
 def difference(group: Group, first: str, second: str) -> Difference | None:
     """Return the paired difference of two methods on a dataset, or None without common folds.
 
@@ -142,7 +102,7 @@ def difference(group: Group, first: str, second: str) -> Difference | None:
     for key in sorted(set(ours) & set(theirs)):
         one, other = (shown(name, results[key]["metrics"]) for results in (ours, theirs))
         if one is not None and other is not None:
-            by_test.setdefault(tuple(sorted(ours[key].get("test", key))), []).append(sign * (one - other))
+            by_test.setdefault(tuple(sorted(ours[key]["test"])), []).append(sign * (one - other))
             ratios.append(float(ours[key]["n_test"]) / float(ours[key]["n_train"]))
     if not ratios:
         return None
@@ -152,20 +112,66 @@ def difference(group: Group, first: str, second: str) -> Difference | None:
     return Difference(group.name, metric_heading(best[0]), mean, low, high, len(values))
 
 
-def comparison_text(ranks: Sequence[Rank], against: Mapping[str, Sequence[Difference]]) -> str:
-    """Say which method ranks first, and how the reference compares with its best rival."""
-    reference = reference_method(ranks)
-    lead = f"{ranks[0].method} has the best mean rank ({ranks[0].rank:.1f} of {len(ranks)})."
-    rival = next((rank.method for rank in ranks if rank.method in against), None)
-    if rival is None:
-        return lead
-    verdicts = [pair.verdict for pair in against[rival]]
-    counts = [f"{word} on {n}" for word in ("better", "worse", "equal", "undecided") if (n := verdicts.count(word))]
-    if len(counts) == 1:
-        return f"{lead} Against {rival}, {reference} is {verdicts[0]} on all {len(verdicts)} datasets."
-    return (
-        f"{lead} Against {rival}, {reference} is {', '.join(counts[:-1])} and {counts[-1]} of {len(verdicts)} datasets."
-    )
+class Comparison:
+    """How the methods of a run compare over its datasets.
+
+    Args:
+        groups: the results on each dataset.
+    """
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.groups = groups
+
+    @cached_property
+    def scores(self) -> list[dict[str, float]]:
+        """The best score of each method, for each dataset that ranks are over: those that all methods have, or all."""
+        scores = []
+        for group in self.groups:
+            rows = sorted((row for row in group.rows if row.first is not None), key=lambda row: row.goodness)
+            scores.append({row.method: row.goodness for row in rows})
+        every = {method for best in scores for method in best}
+        return [best for best in scores if every <= set(best)] or scores
+
+    @cached_property
+    def ranks(self) -> list[Rank]:
+        """The methods by mean rank over the datasets of `scores`; ties share the mean of their ranks."""
+        places: dict[str, list[float]] = {}
+        best: Counter[str] = Counter()
+        for scores in self.scores:
+            for method, place in zip(scores, rankdata([-value for value in scores.values()]), strict=True):
+                places.setdefault(method, []).append(float(place))
+                best[method] += scores[method] == max(scores.values())
+        ranks = [Rank(method, kind_of(method), statistics.fmean(places[method]), best[method]) for method in places]
+        return sorted(ranks, key=lambda rank: (rank.rank, rank.method))
+
+    @property
+    def reference(self) -> str:
+        """The method that others are compared with: the best ranked of ours, else the best of all; "" without any."""
+        ours = [rank for rank in self.ranks if rank.kind == "isonn"] or self.ranks
+        return ours[0].method if ours else ""
+
+    @cached_property
+    def differences(self) -> dict[str, list[Difference]]:
+        """The `difference` of the reference method to each other method on every dataset, the best method first."""
+        against: dict[str, list[Difference]] = {}
+        for method in [rank.method for rank in self.ranks if rank.method != self.reference]:
+            compared = [difference(group, self.reference, method) for group in self.groups]
+            if pairs := [pair for pair in compared if pair is not None]:
+                against[method] = pairs
+        return against
+
+    def text(self) -> str:
+        """Say which method ranks first, and how the reference compares with its best rival."""
+        lead = f"{self.ranks[0].method} has the best mean rank ({self.ranks[0].rank:.1f} of {len(self.ranks)})."
+        if not self.differences:
+            return lead
+        rival, pairs = next(iter(self.differences.items()))
+        verdicts = [pair.verdict for pair in pairs]
+        counts = [f"{word} on {n}" for word in ("better", "worse", "equal", "undecided") if (n := verdicts.count(word))]
+        told = f"{verdicts[0]} on all {len(verdicts)}"
+        if len(counts) > 1:
+            told = f"{', '.join(counts[:-1])} and {counts[-1]} of {len(verdicts)}"
+        return f"{lead} Against {rival}, {self.reference} is {told} datasets."
 
 
 def results_section(groups: Sequence[Group]) -> Section:
@@ -196,21 +202,23 @@ def dots(group: Group) -> str:
     return dot_plot(strips, f"{metric} of each method: small dots are folds, large dots seeds, the bar their mean")
 
 
-def differences_section(ranks: Sequence[Rank], against: Mapping[str, Sequence[Difference]]) -> Section | None:
+def differences_section(comparison: Comparison) -> Section | None:
     """Return the difference of the reference method to each other method, a line of a forest plot per dataset."""
+    reference, against = comparison.reference, comparison.differences
     if not against:
         return None
     largest: dict[str, float] = {}  # lines of one metric have one scale
     for pair in (pair for pairs in against.values() for pair in pairs):
         largest[pair.metric] = max(largest.get(pair.metric, 0.0), abs(pair.low), abs(pair.high)) or 1.0
-    reference, several = reference_method(ranks), any(len(pairs) > 1 for pairs in against.values())
+    several = any(len(pairs) > 1 for pairs in against.values())
     content = {"reference": reference, "lines": against, "several": several, "largest": largest}
     return Section("differences", f"{reference} against the others", content, "Differences")
 
 
-def ranking_section(groups: Sequence[Group], ranks: Sequence[Rank]) -> Section:
+def ranking_section(comparison: Comparison) -> Section:
     """Return the mean rank of each method over several datasets."""
-    return Section("ranking", "Ranking", {"ranks": ranks, "ranked_on": len(ranked_scores(groups))}, "Ranking")
+    content = {"ranks": comparison.ranks, "ranked_on": len(comparison.scores)}
+    return Section("ranking", "Ranking", content, "Ranking")
 
 
 def curves_section(groups: Sequence[Group]) -> Section | None:
@@ -245,19 +253,13 @@ def losses(group: Group) -> dict[str, dict[int, float]]:
     """Return the mean training loss over all fits of a method, at some epochs."""
     lines = {}
     for row in group.rows:
-        fits = [result["loss"] for _, result in group.finished(row) if _is_loss(result.get("loss"))]
+        losses = [result.get("loss") or () for _, result in group.finished(row)]
+        fits = [loss for loss in losses if len(loss) > 1 and np.isfinite(loss).all()]
         if fits:
             mean = np.mean([fit[: min(map(len, fits))] for fit in fits], axis=0)
             epochs = np.unique(np.linspace(0, len(mean) - 1, POINTS).astype(int)).tolist()
             lines[group.label(row)] = {epoch + 1: float(mean[epoch]) for epoch in epochs}
     return lines
-
-
-def _is_loss(values: Any) -> bool:
-    """Return whether a stored loss can be drawn; a file may hold anything."""
-    if not isinstance(values, list) or not all(isinstance(value, (int, float)) for value in values):
-        return False
-    return len(values) > 1 and bool(np.isfinite(values).all())
 
 
 def confusion_section(groups: Sequence[Group], graphs: Mapping[str, GraphSet]) -> Section | None:
@@ -285,7 +287,7 @@ def confusions(group: Group, graphs: GraphSet) -> list[tuple[str, list[str], lis
         pairs = [
             (y[graph], str(label))
             for _, result in group.finished(row)
-            for graph, label in zip(result.get("test", ()), result.get("predictions", ()), strict=False)
+            for graph, label in zip(result["test"], result["predictions"], strict=True)
             if y[graph] in labels and str(label) in labels
         ]
         if pairs:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from isonn.experiments.metrics import score
 from isonn.packing import Floats
 from isonn.report.cases import Cases
 from isonn.report.charts import scatter
 from isonn.report.page import Section
-from isonn.targets import Numbers
-
-
-class Error(NamedTuple):
-    """Mean absolute error and Pearson's r of predictions; r is 0 where one of the columns does not vary."""
-
-    mae: float
-    r: float
 
 
 def measured_and_predicted(cases: Cases) -> tuple[Floats, Floats]:
@@ -29,15 +20,17 @@ def measured_and_predicted(cases: Cases) -> tuple[Floats, Floats]:
     return y[measured], guess[measured]
 
 
-def error_of(y: Floats, guess: Floats) -> Error:
-    """Return the errors of some predictions."""
-    varied = len(y) > 1 and y.std() > 0 and guess.std() > 0
-    return Error(float(np.abs(y - guess).mean()), float(np.corrcoef(y, guess)[0, 1]) if varied else 0.0)
+def error_of(cases: Cases) -> dict[str, float]:
+    """Return the metrics of the first column of numbers by name; 0 for a correlation that is not defined."""
+    y, guess = measured_and_predicted(cases)
+    scores = score(cases.clf.target_, y, guess[:, None])
+    assert isinstance(scores, dict)
+    return {name: value or 0.0 for name, value in scores.items()}
 
 
 def parity_section(cases: Cases) -> Section | None:
     """Return predictions of graphs that their model was not fitted to, beside the true numbers; None for classes."""
-    if not isinstance(cases.clf.target_, Numbers):
+    if not cases.clf.target_.numeric:
         return None
     y, guess = measured_and_predicted(cases)
     name = cases.naming.target()
@@ -45,7 +38,7 @@ def parity_section(cases: Cases) -> Section | None:
     content = {
         "parity": scatter(x, up, f"predicted against measured {name}", "measured", "predicted", diagonal=True),
         "residuals": scatter(up, (guess - y).tolist(), f"residuals of {name}", "predicted", "predicted - measured"),
-        "error": error_of(y, guess),
+        "error": error_of(cases),
         "number": len(y),
         "noun": cases.naming.noun,
     }

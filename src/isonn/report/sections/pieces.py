@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from isonn.report.cases import Cases
 from isonn.report.counts import Sides, count_by_class, has_classes, sides_of
 from isonn.report.draw import Drawing, Mark, draw_graph, draw_template, shortened
 from isonn.report.page import Section
-from isonn.targets import Numbers
 
 #: Maximum number of pieces per class, of classes, and of examples per piece.
 PIECES, CLASSES, EXAMPLES = 5, 8, 30
@@ -26,12 +24,16 @@ LEAST = 0.02
 MOST = 0.5
 
 
-@dataclass(frozen=True)
 class Piece:
     """A piece that marks a class, on a page.
 
+    Args:
+        reason: the piece, as the model found it in its training graphs.
+        cases: the graphs of the page, in which it is counted.
+
     Attributes:
         text: the piece in words.
+        phrase: the piece in a sentence beside its drawing, without the number of neighbours of each node.
         column: its number in ``templates_``.
         drawing: the drawing of the piece.
         effect: its importance.
@@ -41,19 +43,25 @@ class Piece:
         means: of numbers, the mean of graphs that contain it and of the others; else None.
         times: per entry of ``counts``, how often its graphs contain the piece on average; () unless only that tells
             the classes apart.
-        phrase: the piece in a sentence beside its drawing, without the number of neighbours of each node.
     """
 
-    text: str
-    column: int
-    drawing: Drawing
-    effect: float
-    counts: tuple[tuple[str, int, int], ...]
-    examples: tuple[int, ...]
-    example: Drawing | None
-    means: tuple[float, float] | None = None
-    times: tuple[float, ...] = ()
-    phrase: str = ""
+    def __init__(self, reason: ClassReason, cases: Cases) -> None:
+        graphs, look = cases.judged_graphs, cases.look
+        sides = sides_of(graphs, cases.naming, reason.explained)
+        times = cases.counts[:, [reason.column]].toarray().ravel()
+        held = times > 0
+        self.text, self.column, self.effect = shortened(reason.text, 160), reason.column, float(reason.effect)
+        self.phrase = _phrase(self.text, cases)
+        self.drawing = draw_template(reason.template, graphs.kind, title=self.text, symbols=look)
+        self.counts, self.times = count_by_class(held, sides), _times(held, times, sides)
+        self.means = None if has_classes(graphs) else _means(held, graphs, int(reason.explained))
+        self.examples = [cases.numbers[i] for i in _examples(reason, held, graphs)[:EXAMPLES]]
+        self.example: Drawing | None = None
+        if self.examples:
+            number = self.examples[0]
+            marks = [Mark(next(iter(cases.nodes_of(number, reason.column)), ()))]
+            title = f"Graph {number} with {self.text} highlighted"
+            self.example = draw_graph(cases.graphs[number], symbols=look, title=title, marks=marks, shown=[0])
 
     @property
     def held(self) -> int:
@@ -85,7 +93,7 @@ def class_pieces(cases: Cases) -> dict[Any, list[Piece]]:
     largest = max((abs(reason.effect) for reasons in reasons_by_class.values() for reason in reasons), default=0.0)
     return {
         value: [
-            _piece(reason, cases)
+            Piece(reason, cases)
             for reason in [reason for reason in reasons if cases.counts[:, [reason.column]].nnz][:PIECES]
             if abs(reason.effect) >= LEAST * largest
         ]
@@ -98,7 +106,7 @@ def pieces_section(cases: Cases, pieces: Mapping[Any, Sequence[Piece]], first: A
     ordered = {value: pieces[value] for value in sorted(pieces, key=lambda value: value != first) if pieces[value]}
     if not ordered:
         return None
-    numeric = isinstance(cases.clf.target_, Numbers)
+    numeric = cases.clf.target_.numeric
     texts = "".join(piece.text for pieces in ordered.values() for piece in pieces).replace(": ", "")
     content = {
         "groups": [(cases.output_name(value), pieces) for value, pieces in ordered.items()],
@@ -110,31 +118,6 @@ def pieces_section(cases: Cases, pieces: Mapping[Any, Sequence[Piece]], first: A
     }
     title = "What the value depends on" if numeric else f"What marks each {cases.naming.word}"
     return Section("pieces", title, content, "Reasons")
-
-
-def _piece(reason: ClassReason, cases: Cases) -> Piece:
-    graphs, numbers = cases.judged_graphs, cases.numbers
-    times = cases.counts[:, [reason.column]].toarray().ravel()
-    held, text = times > 0, shortened(reason.text, 160)
-    examples = [numbers[i] for i in _examples(reason, held, graphs)[:EXAMPLES]]
-    example = None
-    if examples:
-        nodes = next(iter(cases.nodes_of(examples[0], reason.column)), ())
-        title = f"Graph {examples[0]} with {text} highlighted"
-        example = draw_graph(cases.graphs[examples[0]], symbols=cases.look, title=title, marks=[Mark(nodes)], shown=[0])
-    sides = sides_of(graphs, cases.naming, reason.explained)
-    return Piece(
-        text=text,
-        column=reason.column,
-        drawing=draw_template(reason.template, graphs.kind, title=text, symbols=cases.look),
-        effect=float(reason.effect),
-        counts=count_by_class(held, sides),
-        examples=tuple(examples),
-        example=example,
-        means=None if has_classes(graphs) else _means(held, graphs, int(reason.explained)),
-        times=_times(held, times, sides),
-        phrase=_phrase(text, cases),
-    )
 
 
 def _phrase(text: str, cases: Cases) -> str:

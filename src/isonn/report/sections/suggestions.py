@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from isonn.explain.suggest import Suggestion, read_goal
 from isonn.report.cases import Cases
@@ -14,30 +14,20 @@ from isonn.report.words import percent_text
 SHOWN = 6
 
 
-class Suggested(NamedTuple):
-    """A suggestion on a page: its edits, drawing, score, similarity and structure as text."""
-
-    text: str
-    svg: str
-    answer: str
-    reached: bool
-    about: str
-    smiles: str
-
-
 def suggestions_section(cases: Cases, goal: str | None) -> Section:
     """Return edits that move each prediction to a goal; None means the other of two classes."""
     by_panel = [(panel, _suggestions(cases, panel.number, goal)) for panel in cases.panels]
     return Section("suggestions", "What would change the prediction", {"by_panel": by_panel}, "Suggestions")
 
 
-def _suggestions(cases: Cases, number: int, text: str | None) -> list[Suggested]:
+def _suggestions(cases: Cases, number: int, text: str | None) -> list[dict[str, Any]]:
     clf, graphs = cases.clf, cases.graphs[number : number + 1]
     goal = read_goal(clf, text, clf.predict(graphs)[0])
-    return [_suggested(cases, suggestion, goal) for suggestion in clf.suggest(graphs, goal, top=SHOWN)]
+    return [_drawn(cases, suggestion, goal) for suggestion in clf.suggest(graphs, goal, top=SHOWN)]
 
 
-def _suggested(cases: Cases, suggestion: Suggestion, goal: Any) -> Suggested:
+def _drawn(cases: Cases, suggestion: Suggestion, goal: Any) -> dict[str, Any]:
+    """Return a suggestion with its drawing, its answer and its similarity as text."""
     clf = cases.clf
     e = clf.explain(suggestion.graph, label=goal if clf.target_.exclusive else None)
     drawing = draw_explained(e, cases.look, title=f"{suggestion.text} {suggestion.smiles}".strip())
@@ -46,4 +36,4 @@ def _suggested(cases: Cases, suggestion: Suggestion, goal: Any) -> Suggested:
         answer += f" {cases.naming.class_(goal)}"
     about = [] if suggestion.similarity is None else [f"similarity {suggestion.similarity:.2f}"]
     about += [] if suggestion.verdict in (None, "in") else ["at the border of the domain"]
-    return Suggested(suggestion.text, drawing.svg, answer, suggestion.reached, ", ".join(about), suggestion.smiles)
+    return {"of": suggestion, "svg": drawing.svg, "answer": answer, "about": ", ".join(about)}

@@ -13,7 +13,6 @@ from isonn.report.cases import Cases
 from isonn.report.draw import Drawing, Mark, draw_graph, draw_template
 from isonn.report.page import Section
 from isonn.report.panels import place_words
-from isonn.targets import Numbers
 
 #: Maximum number of templates on a page, strongest first. The templates of models with more than `FEW` are not shown.
 SHOWN, FEW = 12, 64
@@ -37,7 +36,7 @@ def template_cards_section(cases: Cases) -> Section | None:
     None for models with too many templates, and for those whose contributions add up, which have better reasons.
     """
     models, graphs, clf = cases.models, cases.graphs, cases.clf
-    if graphs.y is None or isinstance(clf.target_, Numbers) or len(clf.templates_) > FEW:
+    if graphs.y is None or clf.target_.numeric or len(clf.templates_) > FEW:
         return None
     if cases.explanation(cases.shown[0]).exact:
         return None

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from isonn.domain import Neighbour
 from isonn.explain.explanation import Explanation
-from isonn.report.draw import Drawing, Mark, Symbols, draw_graph, shortened
+from isonn.report.draw import Mark, Symbols, draw_graph, shortened
 from isonn.report.page import Section
 from isonn.report.words import Naming
 
@@ -16,12 +15,16 @@ from isonn.report.words import Naming
 LISTED, DRAWN = 50, 3
 
 
-@dataclass(frozen=True)
 class TrustRow:
-    """One graph of the section.
+    """What is known about the trust in one prediction, in words.
+
+    Args:
+        explanation: the explanation of the graph.
+        name: its name.
+        naming: the names of classes.
+        look: the look of labels; None draws nothing.
 
     Attributes:
-        name: its name.
         range: the interval or set, in words; "" if the model has none.
         verdict: "in", "borderline" or "out", or "".
         sentence: the verdict with its reasons.
@@ -29,12 +32,18 @@ class TrustRow:
         drawing: the graph with its unseen pieces marked, or None.
     """
 
-    name: str
-    range: str
-    verdict: str
-    sentence: str
-    neighbours: tuple[tuple[str, str, str, str], ...]
-    drawing: Drawing | None
+    def __init__(self, explanation: Explanation, name: str, naming: Naming, look: Symbols | None = None) -> None:
+        self.name, self.range = name, _range_words(explanation, naming)
+        self.verdict, self.sentence, self.neighbours, self.drawing = "", "", [], None
+        domain = explanation.domain
+        if domain is None:
+            return
+        self.verdict, self.sentence = domain.verdict, domain.text
+        self.neighbours = [_case(case, explanation, naming) for case in domain.neighbours]
+        if domain.unseen and look is not None:
+            marks = [Mark(piece.nodes, text="new") for piece in domain.unseen]
+            title, shown = f"{name}: pieces that no training graph has", range(len(marks))
+            self.drawing = draw_graph(explanation.graph, symbols=look, title=title, marks=marks, shown=shown)
 
 
 def trust_section(
@@ -47,7 +56,7 @@ def trust_section(
     rows: list[TrustRow] = []
     for name, explanation in zip(names[:LISTED], explanations, strict=False):
         drawn = sum(row.drawing is not None for row in rows)
-        rows.append(trust_row(explanation, name, naming, look if drawn < DRAWN else None))
+        rows.append(TrustRow(explanation, name, naming, look if drawn < DRAWN else None))
     content = {
         "rows": rows,
         "noun": naming.noun,
@@ -56,24 +65,6 @@ def trust_section(
         "domains": any(row.verdict for row in rows),
     }
     return Section("trust", "How far can this be trusted?", content, "Trust")
-
-
-def trust_row(explanation: Explanation, name: str, naming: Naming, look: Symbols | None) -> TrustRow:
-    """Return the row of a graph; without ``look`` nothing is drawn."""
-    domain = explanation.domain
-    drawing = None
-    if domain is not None and domain.unseen and look is not None:
-        marks = [Mark(piece.nodes, text="new") for piece in domain.unseen]
-        title = f"{name}: pieces that no training graph has"
-        drawing = draw_graph(explanation.graph, symbols=look, title=title, marks=marks, shown=range(len(marks)))
-    return TrustRow(
-        name,
-        _range_words(explanation, naming),
-        "" if domain is None else domain.verdict,
-        "" if domain is None else domain.text,
-        () if domain is None else tuple(_case(case, explanation, naming) for case in domain.neighbours),
-        drawing,
-    )
 
 
 def _range_words(explanation: Explanation, naming: Naming) -> str:

@@ -16,10 +16,9 @@ from isonn.explain.explanation import Explanation, node_importance_of
 from isonn.explain.reasons import Reason
 from isonn.explain.units import REST, find_partition
 from isonn.report.cases import Cases
-from isonn.report.counts import count_by_class, has_classes, sides_of
+from isonn.report.counts import Counts, count_by_class, has_classes, sides_of
 from isonn.report.page import Section
-from isonn.report.words import capitalized
-from isonn.targets import Numbers
+from isonn.report.words import speaking
 
 #: Maximum number of units that raise and that lower a score, of those in a sentence, and of classes or labels.
 LISTED, NAMED, OUTPUTS = 12, 3, 30
@@ -92,7 +91,7 @@ def unit_rows(explanations: Sequence[tuple[int, Explanation]], column: int) -> l
         for unit in e.units:
             if unit.kind == REST:
                 continue
-            text, worth = Reason(unit, e).text, float(importance[list(unit.nodes)].sum())
+            text, worth = Reason.of(unit, e).text, float(importance[list(unit.nodes)].sum())
             for name in {text, *unit.families}:
                 by_graph = by_text.setdefault(name, {})
                 by_graph[number] = by_graph.get(number, 0.0) + worth
@@ -168,13 +167,26 @@ def joined(rows: Sequence[UnitRow]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-@dataclass(frozen=True)
 class UnitLine:
-    """A unit in the table: its row, the graphs of each class that contain it, and links to examples."""
+    """A unit in the table.
 
-    row: UnitRow
-    counts: tuple[tuple[str, int, int], ...]
-    examples: tuple[tuple[int, str], ...]
+    Args:
+        cases: the graphs of the page.
+        row: the unit.
+        value: the class, or the number of the column.
+        numbers: numbers of the graphs that were explained.
+
+    Attributes:
+        counts: per class its name, the graphs that contain the unit, and all of them; that of ``value`` first.
+        examples: numbers and names of graphs that contain it.
+    """
+
+    def __init__(self, cases: Cases, row: UnitRow, value: Any, numbers: Sequence[int]) -> None:
+        self.row, graphs = row, cases.graphs[numbers]
+        self.counts: Counts = (("", len(row.graphs), len(numbers)),)
+        if has_classes(graphs):
+            self.counts = count_by_class(np.isin(numbers, row.graphs), sides_of(graphs, cases.naming, value))
+        self.examples = [(number, cases.name(number)) for number in row.graphs[:EXAMPLES]]
 
     @property
     def contradicted(self) -> bool:
@@ -184,12 +196,16 @@ class UnitLine:
         return (held * every - of * every_held) * self.row.mean < 0
 
 
-@dataclass(frozen=True)
 class UnitGroup:
     """The units of one class, label or number.
 
-    Attributes:
+    Args:
+        cases: the graphs of the page.
         value: the class, or the number of the column.
+        rows: its units.
+        numbers: numbers of the graphs that were explained.
+
+    Attributes:
         name: its name.
         sentence: what speaks for it and against it.
         lines: those that raise its score, then those that lower it.
@@ -197,12 +213,16 @@ class UnitGroup:
         largest: the largest absolute mean contribution.
     """
 
-    value: Any
-    name: str
-    sentence: str
-    lines: tuple[UnitLine, ...]
-    skeleton: str
-    largest: float
+    def __init__(self, cases: Cases, value: Any, rows: Sequence[UnitRow], numbers: Sequence[int]) -> None:
+        self.value, self.name = value, cases.output_name(value)
+        shown = [*told(rows, 1, LISTED), *told(rows, -1, LISTED)]
+        self.largest = max((abs(row.mean) for row in shown), default=0.0)
+        self.lines = [UnitLine(cases, row, value, numbers) for row in shown]
+        self.sentence, self.skeleton = _sentence(cases, value, self.lines, self.largest), ""
+        common = [f"{row.text} {row.mean:+.2f} (in {len(row.graphs):,})" for row in rows if row.skeleton][:NAMED]
+        if common:
+            noun, means = cases.naming.noun, ", ".join(common)
+            self.skeleton = f"Left out, because they are the size of a {noun} rather than an answer: {means}."
 
 
 def unit_groups(cases: Cases) -> list[UnitGroup]:
@@ -222,7 +242,7 @@ def unit_groups(cases: Cases) -> list[UnitGroup]:
     explained = [(number, cases.explanation(number)) for number in numbers]
     if not explained[0][1].exact:
         return []
-    groups = [_group(cases, target.classes.tolist()[i], unit_rows(explained, i), numbers) for i in columns[:OUTPUTS]]
+    groups = [UnitGroup(cases, target.classes.tolist()[i], unit_rows(explained, i), numbers) for i in columns[:OUTPUTS]]
     return sorted(
         (group for group in groups if group.lines), key=lambda group: -max(line.row.mean for line in group.lines)
     )
@@ -230,52 +250,27 @@ def unit_groups(cases: Cases) -> list[UnitGroup]:
 
 def units_section(cases: Cases, groups: Sequence[UnitGroup]) -> Section:
     """Return the table of the units of each class, with contributions to graphs that their model was not fitted to."""
-    numeric = isinstance(cases.clf.target_, Numbers)
+    numeric = cases.clf.target_.numeric
     number = min(len(cases.shown), SAMPLED) if len(groups) > 1 else len(cases.shown)
     content = {"groups": groups, "numeric": numeric, "noun": cases.naming.noun, "number": number}
     title = f"What speaks for {groups[0].name}" if len(groups) == 1 else f"What speaks for each {cases.naming.word}"
     return Section("units", "What raises and lowers the value" if numeric else title, content, "Reasons")
 
 
-def _group(cases: Cases, value: Any, rows: list[UnitRow], numbers: list[int]) -> UnitGroup:
-    name, noun = cases.output_name(value), cases.naming.noun
-    up, down = told(rows, 1, LISTED), told(rows, -1, LISTED)
-    largest = max((abs(row.mean) for row in (*up, *down)), default=0.0)
-    lines = tuple(_line(cases, row, value, numbers) for row in (*up, *down))
-    common = [row for row in rows if row.skeleton][:NAMED]
-    skeleton = ""
-    if common:
-        means = ", ".join(f"{row.text} {row.mean:+.2f} (in {len(row.graphs):,})" for row in common)
-        skeleton = f"Left out, because they are the size of a {noun} rather than an answer: {means}."
-    return UnitGroup(value, name, _sentence(cases, value, lines, largest), lines, skeleton, largest)
-
-
-def _line(cases: Cases, row: UnitRow, value: Any, numbers: list[int]) -> UnitLine:
-    graphs = cases.graphs[numbers]
-    held = np.isin(numbers, row.graphs)
-    counts = count_by_class(held, sides_of(graphs, cases.naming, value)) if has_classes(graphs) else ()
-    names = tuple((number, cases.name(number)) for number in row.graphs[:EXAMPLES])
-    return UnitLine(row, counts or (("", len(row.graphs), len(numbers)),), names)
-
-
 def _sentence(cases: Cases, value: Any, lines: Sequence[UnitLine], largest: float) -> str:
     """Say which units speak for a class and which against, and how many graphs with a frequent one are of the class."""
-    numeric, name = isinstance(cases.clf.target_, Numbers), cases.output_name(value)
+    numeric, name = cases.clf.target_.numeric, cases.output_name(value)
     strong = [line for line in lines if abs(line.row.mean) >= STRONG * largest and not line.contradicted]
     rows = without_members([line.row for line in strong])
     up, down = ([line for line in strong if line.row in rows and line.row.mean * sign > 0][:NAMED] for sign in (1, -1))
-    verbs = (("raise", "raises"), ("lower", "lowers"))
-    if not numeric:
-        verbs = (("speak for", "speaks for"), ("speak against", "speaks against"))
-    clauses = [
-        f"{joined([line.row for line in chosen])} {verb[len(chosen) == 1]}"
-        for chosen, verb in ((up, verbs[0]), (down, verbs[1]))
+    sides = [
+        (joined([line.row for line in chosen]), len(chosen) > 1, sign)
+        for chosen, sign in ((up, 1), (down, -1))
         if chosen
     ]
-    if not clauses:
-        return f"No named unit clearly {verbs[0][1]} {name}."
-    text = "; ".join([f"{clauses[0]} {name} most", *(f"{clause} it" for clause in clauses[1:])])
-    sentence = f"{capitalized(text)}."
+    if not sides:
+        return f"No named unit clearly {'raises' if numeric else 'speaks for'} {name}."
+    sentence = speaking(sides, name, numeric)
     if up and len(up[0].counts) > 1 and not numeric:
         line = max(up, key=lambda line: line.counts[0][1])
         held, every = line.counts[0][1], sum(count for _, count, _ in line.counts)
