@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ def test_the_bars_lead_from_the_base_to_the_score(explained) -> None:
 
 
 def test_names_are_escaped(explained) -> None:
-    named = replace(explained, label_names=dict.fromkeys(range(7), "<script>"), edge_label_names={})
+    named = isonn.explain.Explanation(explained.source, names={"node": dict.fromkeys(range(7), "<script>")})
     assert "<script>" not in waterfall(named)
 
 

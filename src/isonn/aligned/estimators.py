@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -24,7 +24,7 @@ from isonn.conformal import Conformal
 from isonn.confounds import check_determined
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
-from isonn.explain.explanation import Explanation, explain_matched
+from isonn.explain.explanation import Explanation
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
@@ -192,8 +192,8 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         """
         self._require_fit()
         graph = with_confounds(as_one_graph(X), confounds)
-        explanation = explain_matched(self._matched_graph(graph), self.target_, label, top, self.label_names_)
-        return replace(explanation, assess=lambda: self.assess(graph))
+        matched = self._matched_graph(graph)
+        return Explanation(matched, label, top, self.label_names_, assess=lambda: self.assess(graph))
 
     @property
     def templates_(self) -> list[Template]:

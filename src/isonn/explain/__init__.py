@@ -1,7 +1,7 @@
 """Explanations: matches and their contributions, template cards, and tests of faithfulness."""
 
 from isonn.explain.cards import TemplateCard, template_cards
-from isonn.explain.explanation import Explanation, Match, explain_matched
+from isonn.explain.explanation import Explanation, Match
 from isonn.explain.faithfulness import Faithfulness, edge_auroc, edge_removal, faithfulness
 from isonn.explain.matched import MatchedGraph, Occurrences
 
@@ -14,7 +14,6 @@ __all__ = [
     "TemplateCard",
     "edge_auroc",
     "edge_removal",
-    "explain_matched",
     "faithfulness",
     "template_cards",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 from isonn.domain import Assessment, GraphDomain
 from isonn.errors import InputError, IsoNNWarning
 from isonn.explain.importance import edge_shares, node_shares
-from isonn.explain.matched import Logits, MatchedGraph, NamedContribution, Regions
+from isonn.explain.matched import MatchedGraph, NamedContribution, Regions
 from isonn.explain.reasons import Reason, find_reasons
 from isonn.explain.units import Unit
 from isonn.graphs.edit import input_nodes, on_input_nodes
-from isonn.graphs.graph import Graph
 from isonn.graphs.io.target_column import unit_of
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads
-from isonn.targets import Target
 
 #: Default number of matches to list; importances always count all.
 LISTED = 100
@@ -67,7 +65,6 @@ class Match:
         return f"Match({self.contribution:+.3f}  template {self.template} at {places})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """The explanation of one prediction.
 
@@ -75,6 +72,13 @@ class Explanation:
     **contribution** is an exact share of the score: in subgraph and aligned models ``node_importance`` and the
     contributions of ``absent`` and ``terms`` sum to ``score - base``. In the paper's models it is the score with a
     match minus the score without it, which does not add up.
+
+    Args:
+        source: the graph and its matches.
+        label: the class to explain, by value or name; None explains the predicted class.
+        top: number of matches to list; None lists all. The importances always count all matches.
+        names: names of labels, classes and columns of y, by "node", "edge", "class" and "target".
+        assess: returns the `assessment` of the graph; None if the model has none.
 
     Attributes:
         graph: the graph.
@@ -89,11 +93,10 @@ class Explanation:
         padding: contribution of all inputs beyond the graph's nodes; 0 for models without padding.
         node_importance: every match's contribution shared equally among its nodes, and the contributions of terms that
             are sums over nodes, shape (n,).
+        target: the kind of prediction.
         source: the graph and its matches.
         contributions: rows of matches in ``source.occurrences`` and their contributions, largest absolute one first.
-        regions: the contributions summed over the matches of each region.
-        top: number of matches to list; None lists all.
-        assess: returns the assessment of the graph, see `assessment`, `interval`, `prediction_set` and `domain`.
+        label_names, edge_label_names, class_names: the names of labels and classes, where known.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -106,24 +109,32 @@ class Explanation:
         True
     """
 
-    graph: Graph
-    label: Any
-    column: int
-    classes: NDArray[Any]
-    probabilities: NDArray[np.float64]
-    score: float
-    base: float
-    padding: float
-    node_importance: NDArray[np.float64]
-    target: Target
-    source: MatchedGraph = field(repr=False)
-    contributions: tuple[IntArray, NDArray[np.float64]] = field(repr=False)
-    regions: Regions = field(repr=False)
-    top: int | None = field(default=LISTED, repr=False)
-    label_names: dict[Any, str] = field(default_factory=dict, repr=False)
-    edge_label_names: dict[Any, str] = field(default_factory=dict, repr=False)
-    class_names: dict[Any, str] = field(default_factory=dict, repr=False)
-    assess: Callable[[], Assessment] | None = field(default=None, repr=False)
+    def __init__(
+        self,
+        source: MatchedGraph,
+        label: Any = None,
+        top: int | None = LISTED,
+        names: Mapping[str, Mapping[Any, str]] | None = None,
+        assess: Callable[[], Assessment] | None = None,
+    ) -> None:
+        if top is not None and (isinstance(top, bool) or top < 0):
+            raise InputError(f"top={top!r} is not a number of matches to list; use top >= 0, or None for all")
+        target, logits, names = source.target, source.logits(), names or {}
+        self.source, self.graph, self.target, self.classes = source, source.graph, target, target.classes
+        self.label_names, self.edge_label_names = dict(names.get("node", {})), dict(names.get("edge", {}))
+        self.class_names = dict(names.get("class" if target.exclusive else "target", {}))
+        predicted = 0 if target.numeric else int(logits.argmax())
+        column = predicted if label is None else column_of(target.classes, label, self.class_names)
+        self.label, self.column = target.classes[predicted], column
+        self.probabilities = target.link(logits)
+        self.score, self.base = float(target.margin(logits, column)), source.base(column)
+        self.padding = self.score - float(target.margin(source.padding_logits(), column))
+        rows, contributions = source.contributions(column)
+        order = np.argsort(-np.abs(contributions), kind="stable")
+        self.contributions = rows[order], contributions[order]
+        self._regions = source.region_contributions(column, rows, contributions)
+        self.node_importance = _node_importance(source, column, self._regions)
+        self._top, self._assess = top, assess
 
     @property
     def exact(self) -> bool:
@@ -144,11 +155,11 @@ class Explanation:
     def matches(self) -> list[Match]:
         """The listed matches, by absolute contribution, largest first."""
         rows, contributions = self.contributions
-        return matches_of(self.source, rows[: self.top], contributions[: self.top])
+        return matches_of(self.source, rows[: self._top], contributions[: self._top])
 
     @cached_property
     def _edge_shares(self) -> NDArray[np.float64]:
-        regions = self.regions
+        regions = self._regions
         return edge_shares(self.graph.adjacency, regions.nodes, regions.columns, regions.total)
 
     @cached_property
@@ -183,11 +194,11 @@ class Explanation:
     @cached_property
     def assessment(self) -> Assessment | None:
         """The prediction with its interval or set, coverage 0.9, and its domain; None if the model has none."""
-        if self.assess is None:
+        if self._assess is None:
             return None
         with warnings.catch_warnings():  # an infinite interval is shown as one; strange graphs were warned of before
             warnings.simplefilter("ignore", IsoNNWarning)
-            return self.assess()
+            return self._assess()
 
     @property
     def interval(self) -> NDArray[np.float64] | None:
@@ -379,64 +390,6 @@ class Explanation:
         return self.summary()
 
 
-def explain_matched(
-    matched: MatchedGraph,
-    target: Target,
-    label: Any = None,
-    top: int | None = LISTED,
-    names: Mapping[str, Mapping[Any, str]] | None = None,
-) -> Explanation:
-    """Explain one graph by the model's outputs without each match.
-
-    Args:
-        matched: the graph and its matches.
-        target: the kind of prediction.
-        label: the class to explain; None explains the predicted class.
-        top: number of matches to list; None lists all. The importances always count all matches.
-        names: names of labels, classes and columns of y, by "node", "edge", "class" and "target".
-
-    Example:
-        >>> graphs = isonn.load("MUTAG")
-        >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
-        >>> matched = clf.explain(graphs[0]).source
-        >>> len(explain_matched(matched, clf.target_, top=3).matches)
-        3
-    """
-    if top is not None and (isinstance(top, bool) or top < 0):
-        raise InputError(f"top={top!r} is not a number of matches to list; use top >= 0, or None for all")
-    classes = target.classes
-    logits = matched.logits()
-    predicted = 0 if target.numeric else int(logits.argmax())
-    called = dict((names or {}).get("class" if target.exclusive else "target", {}))
-    column = predicted if label is None else column_of(classes, label, called)
-
-    def score(values: Logits) -> NDArray[np.float64]:
-        return target.margin(values, column)
-
-    rows, contributions = matched.contributions(column)
-    regions = matched.region_contributions(column, rows, contributions)
-    order = np.argsort(-np.abs(contributions), kind="stable")
-    return Explanation(
-        graph=matched.graph,
-        label=classes[predicted],
-        column=column,
-        classes=classes,
-        probabilities=target.link(logits),
-        score=float(score(logits)),
-        base=matched.base(column),
-        padding=float(score(logits) - score(matched.padding_logits())),
-        node_importance=_node_importance(matched, column, regions),
-        target=target,
-        source=matched,
-        contributions=(rows[order], contributions[order]),
-        regions=regions,
-        top=top,
-        label_names=dict((names or {}).get("node", {})),
-        edge_label_names=dict((names or {}).get("edge", {})),
-        class_names=called,
-    )
-
-
 def node_importance_of(matched: MatchedGraph, column: int) -> NDArray[np.float64]:
     """Return the contribution of each node to an output, shape (n,)."""
     return _node_importance(matched, column, matched.region_contributions(column, *matched.contributions(column)))
@@ -463,14 +416,14 @@ def matches_of(matched: MatchedGraph, rows: IntArray, contributions: NDArray[np.
     return matches
 
 
-def column_of(classes: NDArray[Any], label: Any, names: Mapping[Any, str]) -> int:
-    """Return the column of a class or target, given as it is in ``classes`` or by its name."""
+def column_of(classes: NDArray[Any], label: Any, names: Mapping[Any, str], what: str = "label") -> int:
+    """Return the column of a class or target, given as it is in ``classes`` or by its name; ``what`` names it."""
     values = classes.tolist()
     places = [i for i, value in enumerate(values) if value == label]
     places = places or [i for i, value in enumerate(values) if names.get(value) == label]
     if len(places) != 1:
         shown = ", ".join(repr(names.get(value, value)) for value in values[:10]) + ", ..." * (len(values) > 10)
-        raise InputError(f"label={label!r:.60} is not a class of this model; use one of {shown}")
+        raise InputError(f"{what}={label!r:.60} is not a class of this model; use one of {shown}")
     return places[0]
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import logit
 
 from isonn.errors import InputError
+from isonn.explain.explanation import column_of
 from isonn.graphs.convert import as_one_graph
 from isonn.graphs.edit import add_node, delete_nodes, set_edge, set_label
 from isonn.graphs.graph import Graph, GraphSet
@@ -186,18 +187,17 @@ def suggest(model: Any, X: Any, goal: Any, *, label: Any = None, steps: int = 2,
     """Return edits of one graph that move its prediction to a goal; see `SubgraphClassifier.suggest`."""
     check_count("steps", steps)
     check_count("top", top)
-    aim = Aim.of(model, goal, label)
-    names = model.label_names_
+    aim, names = Aim(model, goal, label), model.label_names_
     given = replace(as_one_graph(X, model.standardize_), node_label_names=names["node"], edge_label_names=names["edge"])
-    editor, mode = find_editor(given.kind), model.standardize_
+    editor = find_editor(given.kind)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # proposals may be unusual; their domain says so
-        start = float(aim.measure(model, given)[0][0])
+        start = float(aim.measure(given)[0][0])
         seen = {int(graph_hashes(given)[0])}
         beam: list[tuple[Graph, tuple[str, ...]]] = [(given[0], ())]
         best: list[Suggestion] = []
         for _ in range(steps):
-            layer = _layer(model, aim, editor, mode, beam, seen, start)
+            layer = _layer(aim, editor, beam, seen, start)
             checked = _with_verdicts(model, layer)
             best = _ranked(best + checked)
             if sum(s.reached and s.verdict in (None, "in") for s in best) >= top:
@@ -235,46 +235,34 @@ def read_goal(model: Any, text: str | None, predicted: Any = None) -> Any:
         raise InputError(f"goal {text!r:.40} is not a number; give one") from None
 
 
-@dataclass(frozen=True)
 class Aim:
-    """What a suggestion should reach: a column of the answers, and the class, label or number wanted in it."""
+    """What a suggestion should reach: the class, label or number wanted in a column of the model's answers."""
 
-    column: int
-    goal: Any
-
-    @classmethod
-    def of(cls, model: Any, goal: Any, label: Any) -> Aim:
-        """Check a goal against the target of a model."""
+    def __init__(self, model: Any, goal: Any, label: Any) -> None:
         target = model.target_
-        values = target.classes.tolist()
         names = model.label_names_.get("class" if target.exclusive else "target", {})
-        by_name = {str(name): value for value, name in names.items()}
+        self.model, self.goal, self.column = model, goal, 0
         if target.exclusive:
-            goal = by_name.get(str(goal), goal)
-            if goal not in values or isinstance(goal, bool):
-                known = ", ".join(str(names.get(value, value)) for value in values)
-                raise InputError(f"goal={goal!r:.40} is not a class of this model; use one of {known}")
-            return cls(values.index(goal), goal)
-        label = by_name.get(str(label), label)
-        if label is None and len(values) > 1:
-            known = ", ".join(str(names.get(value, value)) for value in values)
+            self.column = column_of(target.classes, goal, names, "goal")
+            self.goal = target.classes.tolist()[self.column]
+            return
+        if label is not None:
+            self.column = column_of(target.classes, label, names)
+        elif len(target.classes) > 1:
+            known = ", ".join(str(names.get(value, value)) for value in target.classes.tolist())
             raise InputError(f"this model predicts several columns; give label as one of {known}")
-        column = 0 if label is None else values.index(label) if label in values else -1
-        if column < 0:
-            raise InputError(f"label={label!r:.40} is not a label of this model")
         if isinstance(goal, (bool, str)) or not np.isreal(goal) or not np.isfinite(goal):
             raise InputError(f"goal={goal!r:.40} is not a number; give one")
         if not target.numeric and goal not in (0, 1):
             raise InputError(f"goal={goal!r:.40} is not 0 or 1, the absence or presence of a label")
-        return cls(column, goal)
 
-    def measure(self, model: Any, graphs: GraphSet) -> tuple[Floats, Floats, list[Any]]:
+    def measure(self, graphs: GraphSet) -> tuple[Floats, Floats, list[Any]]:
         """Return for each graph its progress, the answer about the goal, and the prediction.
 
         Progress is the log-odds of the goal, or the number itself.
         """
-        target = model.target_
-        answers = model.predict(graphs) if target.numeric else model.predict_proba(graphs)
+        target = self.model.target_
+        answers = self.model.predict(graphs) if target.numeric else self.model.predict_proba(graphs)
         answers = answers.reshape(len(graphs), -1)
         values = answers[:, self.column]
         if target.numeric:
@@ -285,26 +273,21 @@ class Aim:
         chosen = decided if target.exclusive else decided[:, self.column]
         return logit(np.clip(values, 1e-9, 1 - 1e-9)), values, chosen.tolist()
 
-    def reach(self, model: Any, start: float, progress: float, predicted: Any) -> tuple[float, bool]:
+    def reach(self, start: float, progress: float, predicted: Any) -> tuple[float, bool]:
         """Return the change from ``start`` towards the goal, and whether the goal is reached."""
-        if not model.target_.numeric:
+        if not self.model.target_.numeric:
             return progress - start, bool(predicted == self.goal)
         sign = 1.0 if self.goal >= start else -1.0
         return sign * (progress - start), sign * (progress - self.goal) >= 0
 
 
 def _layer(
-    model: Any,
-    aim: Aim,
-    editor: Editor,
-    mode: str | None,
-    beam: Sequence[tuple[Graph, tuple[str, ...]]],
-    seen: set[int],
-    start: float,
+    aim: Aim, editor: Editor, beam: Sequence[tuple[Graph, tuple[str, ...]]], seen: set[int], start: float
 ) -> list[Suggestion]:
     """Edit the graphs of the beam, and return the new ones that are nearer to the goal than the given graph."""
     words: list[tuple[str, ...]] = []
     proposals: list[Any] = []
+    mode = aim.model.standardize_
     for graph, before in beam:
         for text, proposal in editor.propose(graph, mode)[: MOST_IN_STEP // len(beam)]:
             words.append((*before, text))
@@ -319,8 +302,8 @@ def _layer(
         return []
     chosen = graphs[np.array(fresh)]
     layer = []
-    for i, (place, progress, answer, predicted) in enumerate(zip(fresh, *aim.measure(model, chosen), strict=True)):
-        change, reached = aim.reach(model, start, float(progress), predicted)
+    for i, (place, progress, answer, predicted) in enumerate(zip(fresh, *aim.measure(chosen), strict=True)):
+        change, reached = aim.reach(start, float(progress), predicted)
         if change > 0:
             layer.append(Suggestion(chosen[i], words[rows[place]], float(answer), predicted, reached, change))
     return layer

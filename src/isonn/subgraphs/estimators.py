@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -16,7 +15,7 @@ from typing_extensions import Self
 from isonn.domain import Domain
 from isonn.errors import InputError, naming_the_extra
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
-from isonn.explain.explanation import explain_matched
+from isonn.explain.explanation import Explanation
 from isonn.explain.reasons import ClassReason
 from isonn.explain.suggest import Suggestion, suggest
 from isonn.explain.template import Template
@@ -192,8 +191,7 @@ class SubgraphEstimator(GraphEstimator):
         explained = []
         for graph in (graphs[i : i + 1] for i in range(len(graphs))):
             matched = self._matched_graph(graph)
-            explanation = explain_matched(matched, self.target_, label, top, self.label_names_)
-            explained.append(replace(explanation, assess=partial(self.assess, graph)))
+            explained.append(Explanation(matched, label, top, self.label_names_, partial(self.assess, graph)))
         return explained[0] if len(explained) == 1 else explained
 
     def suggest(self, X: Any, goal: Any, *, label: Any = None, steps: int = 2, top: int = 10) -> list[Suggestion]:

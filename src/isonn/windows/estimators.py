@@ -19,7 +19,7 @@ from typing_extensions import Self
 
 from isonn.errors import InputError, IsoNNWarning
 from isonn.estimator import GraphClassifier, GraphRegressor
-from isonn.explain import Explanation, explain_matched
+from isonn.explain import Explanation
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
@@ -139,7 +139,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         """
         self._require_fit()
         with torch_threads(self.n_jobs):
-            return explain_matched(self._matched_graph(X), self.target_, label, top, self.label_names_)
+            return Explanation(self._matched_graph(X), label, top, self.label_names_)
 
     def _matched_graph(self, X: Any) -> WindowMatches:
         """Return one graph with all its matches, for explanations and template cards."""
