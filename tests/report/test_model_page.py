@@ -238,6 +238,17 @@ def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag)
     assert page.header.tiles[0].value == f"{np.mean(areas):.3f}"
 
 
+def test_pieces_of_many_classes_are_counted_by_class(mutag):
+    few = mutag[:100].with_y(np.array([f"{n} atoms" for n in mutag[:100].sizes]))
+    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(few)
+    page = ModelPage(held_out(clf, few), most=5, quiet=True)
+    assert any(page.pieces.values())
+    for value, pieces in page.pieces.items():
+        for piece in pieces:
+            assert len(piece.counts) == len(clf.classes_) == 19
+            assert piece.counts[0][::2] == (value, int((few.y == value).sum()))
+
+
 @pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")
 def test_a_reason_without_which_a_label_is_gone_says_so(mutag):
     graphs = mutag.with_y(np.column_stack([mutag.y == 1, mutag.sizes > 15]).astype(float))

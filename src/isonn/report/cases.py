@@ -22,6 +22,7 @@ from isonn.report.page import Example
 from isonn.report.page_models import PageModels
 from isonn.report.panels import Panel
 from isonn.report.words import Naming, has_target
+from isonn.targets import Target
 
 #: Numbers of explanations kept in memory, about a gigabyte; beyond that an explanation is computed again if needed.
 KEPT = 2**27
@@ -44,12 +45,14 @@ class Cases:
     Attributes:
         clf: the model of the page.
         graphs: the whole set.
+        target: what is predicted.
         naming: the names of classes.
         look: the look of labels.
     """
 
     def __init__(self, models: PageModels, shown: Sequence[int], quiet: bool = False, label: Any = None) -> None:
         self.models, self.clf, self.graphs, self.shown = models, models.clf, models.graphs, list(shown)
+        self.target: Target = models.clf.target_
         self.naming, self.look = Naming.of(self.graphs), symbols(self.graphs)
         self._quiet, self._room = quiet, KEPT
         self._model = {int(number): model for model, numbers in models.shown for number in numbers}
@@ -152,7 +155,7 @@ class Cases:
 
     def output_name(self, value: Any) -> str:
         """Return the name of a class, or of a column of numbers."""
-        return self.naming.output(value, self.clf.target_)
+        return self.naming.output(value, self.target)
 
     def highlighted(self, panel: Panel, nodes: Sequence[int], positive: bool, text: str) -> Example:
         """Draw a graph for the first screen with some nodes highlighted."""

@@ -16,6 +16,7 @@ from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.layout import canonical_order
 from isonn.report.matrix import suits
 from isonn.report.words import Naming, has_target, side
+from isonn.targets import Target
 
 #: The name and the graphs of each class.
 Sides = Sequence[tuple[str, NDArray[np.bool_]]]
@@ -71,8 +72,8 @@ class Holders:
         held = self.held(reason)
         if held is None:
             return ""
-        labels = self.graphs.y is not None and self.graphs.y.ndim == 2
-        sides = sides_of(self.graphs, naming, reason.explanation.explained if labels else None)
+        e = reason.explanation
+        sides = sides_of(self.graphs, e.target, naming, None if e.target.exclusive else e.explained)
         counts = count_by_class(held, sides)[:4]
         of = f" of {len(self.graphs):,} {naming.noun}s searched" if self.sampled else ""
         return ", ".join(f"{n:,} of {all_:,} {side(name)}" for name, n, all_ in counts) + of
@@ -95,30 +96,18 @@ def count_by_class(held: NDArray[np.bool_], sides: Sides) -> Counts:
     return tuple((name, int((held & side).sum()), int(side.sum())) for name, side in sides)
 
 
-def sides_of(graphs: GraphSet, naming: Naming, first: Any = None) -> Sides:
-    """Return the name and the graphs of each class, or of all graphs if there are no classes.
+def sides_of(graphs: GraphSet, target: Target, naming: Naming, first: Any = None) -> Sides:
+    """Return the name and the graphs of each class, or of all graphs if numbers are predicted.
 
     Args:
-        first: the class to begin with; of several labels, the only one, with and without it. None returns all in order.
+        target: what is predicted.
+        first: the class to begin with, or None; of several labels, the only one, with and without it.
     """
-    if not has_classes(graphs) or graphs.y is None:
+    y = np.asarray(graphs.y)
+    if target.numeric:
         return [(f"{naming.noun}s", np.ones(len(graphs), dtype=bool))]
-    if graphs.y.ndim == 2 and first is not None:
-        column, name = graphs.y[:, int(first)], naming.class_(first)
+    if not target.exclusive:
+        column, name = y[:, int(first)], naming.class_(first)
         return [(name, column == 1), (f"not {name}", column == 0)]  # where it was not measured, it counts for neither
-    if graphs.y.ndim == 2:
-        return [(naming.class_(i), column == 1) for i, column in enumerate(graphs.y.T)]
-    given = has_target(graphs.y)
-    values = sorted(np.unique(graphs.y[given]).tolist(), key=lambda value: value != first)
-    return [(naming.class_(value), graphs.y == value) for value in values]
-
-
-def has_classes(graphs: GraphSet) -> bool:
-    """Return whether y has few enough distinct values to count by."""
-    if graphs.y is None:
-        return False
-    if graphs.y.ndim == 2:
-        return bool(np.isin(graphs.y[np.isfinite(graphs.y.astype(float))], (0, 1)).all())
-    values = graphs.y[has_target(graphs.y)]
-    whole = values.dtype.kind != "f" or bool((values == np.round(values)).all())
-    return whole and len(np.unique(values)) <= max(12, len(graphs) // 10)
+    values = sorted(np.unique(y[has_target(y)]).tolist(), key=lambda value: value != first)
+    return [(naming.class_(value), y == value) for value in values]

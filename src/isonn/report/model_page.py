@@ -117,7 +117,7 @@ class ModelPage:
     @cached_property
     def header(self) -> Header:
         """The first screen."""
-        trivial = trivial_tile(self.graphs, self.cases.clf.target_)
+        trivial = trivial_tile(self.graphs, self.cases.target)
         return Header(
             kicker="isonn report",
             question=question_text(self.cases, self.explained),
@@ -149,7 +149,7 @@ class ModelPage:
         """The class of the first screen: the second of two if a piece marks it, else that with the strongest piece."""
         if self.units:
             return self.units[0].value
-        target = self.cases.clf.target_
+        target = self.cases.target
         pieces = {value: [piece for piece in pieces if piece.marks] for value, pieces in self.pieces.items()}
         pieces = pieces if any(pieces.values()) else self.pieces
         classes = target.classes.tolist()
@@ -164,7 +164,7 @@ class ModelPage:
     @property
     def tile(self) -> Tile:
         """The model's metric on these graphs."""
-        target, (numbers, predicted) = self.cases.clf.target_, self.cases.predictions
+        target, (numbers, predicted) = self.cases.target, self.cases.predictions
         metrics = target.metrics(np.asarray(self.graphs.y)[numbers], predicted)
         if target.numeric:
             error = error_of(self.cases)
@@ -181,7 +181,7 @@ class ModelPage:
 
 def question_text(cases: Cases, explained: Any) -> str:
     """Return the question that the model answers."""
-    target, naming = cases.clf.target_, cases.naming
+    target, naming = cases.target, cases.naming
     name = "this set" if cases.graphs.name == "graphs" else cases.graphs.name  # no name was given
     if target.numeric:
         return f"What decides {naming.target()} in {name}?"

@@ -23,14 +23,14 @@ def measured_and_predicted(cases: Cases) -> tuple[Floats, Floats]:
 def error_of(cases: Cases) -> dict[str, float]:
     """Return the metrics of the first column of numbers by name; 0 for a correlation that is not defined."""
     y, guess = measured_and_predicted(cases)
-    scores = score(cases.clf.target_, y, guess[:, None])
+    scores = score(cases.target, y, guess[:, None])
     assert isinstance(scores, dict)
     return {name: value or 0.0 for name, value in scores.items()}
 
 
 def parity_section(cases: Cases) -> Section | None:
     """Return predictions of graphs that their model was not fitted to, beside the true numbers; None for classes."""
-    if not cases.clf.target_.numeric:
+    if not cases.target.numeric:
         return None
     y, guess = measured_and_predicted(cases)
     name = cases.naming.target()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from isonn.explain.reasons import ClassReason
 from isonn.graphs.graph import GraphSet
 from isonn.report.cases import Cases
-from isonn.report.counts import Sides, count_by_class, has_classes, sides_of
+from isonn.report.counts import Sides, count_by_class, sides_of
 from isonn.report.draw import Drawing, Mark, draw_graph, draw_template, shortened
 from isonn.report.page import Section
 
@@ -47,15 +47,18 @@ class Piece:
 
     def __init__(self, reason: ClassReason, cases: Cases) -> None:
         graphs, look = cases.judged_graphs, cases.look
-        sides = sides_of(graphs, cases.naming, reason.explained)
+        sides = sides_of(graphs, cases.target, cases.naming, reason.explained)
         times = cases.counts[:, [reason.column]].toarray().ravel()
         held = times > 0
         self.text, self.column, self.effect = shortened(reason.text, 160), reason.column, float(reason.effect)
         self.phrase = _phrase(self.text, cases)
         self.drawing = draw_template(reason.template, graphs.kind, title=self.text, symbols=look)
         self.counts, self.times = count_by_class(held, sides), _times(held, times, sides)
-        self.means = None if has_classes(graphs) else _means(held, graphs, int(reason.explained))
-        self.examples = [cases.numbers[i] for i in _examples(reason, held, graphs)[:EXAMPLES]]
+        self.means = _means(held, graphs, int(reason.explained)) if cases.target.numeric else None
+        of_class = held & sides[0][1]  # the graphs of its class that contain it, if there are any, smallest first
+        examples = np.flatnonzero(of_class if of_class.any() else held).tolist()
+        examples.sort(key=lambda i: (graphs.sizes[i], i))
+        self.examples = [cases.numbers[i] for i in examples[:EXAMPLES]]
         self.example: Drawing | None = None
         if self.examples:
             number = self.examples[0]
@@ -106,7 +109,7 @@ def pieces_section(cases: Cases, pieces: Mapping[Any, Sequence[Piece]], first: A
     ordered = {value: pieces[value] for value in sorted(pieces, key=lambda value: value != first) if pieces[value]}
     if not ordered:
         return None
-    numeric = cases.clf.target_.numeric
+    numeric = cases.target.numeric
     texts = "".join(piece.text for pieces in ordered.values() for piece in pieces).replace(": ", "")
     content = {
         "groups": [(cases.output_name(value), pieces) for value, pieces in ordered.items()],
@@ -124,16 +127,6 @@ def _phrase(text: str, cases: Cases) -> str:
     phrase = re.sub(r" \(neighbours: [^)]*\)", " with neighbours as drawn", text)
     unnamed = cases.look.nodes and not cases.look.names and "\u2013" in phrase
     return f"a piece labelled {phrase}" if unnamed else phrase
-
-
-def _examples(reason: ClassReason, held: NDArray[np.bool_], graphs: GraphSet) -> list[int]:
-    """Return the graphs that contain a piece, smallest first; those of its class if there are any."""
-    holding = np.flatnonzero(held)
-    if graphs.y is not None and has_classes(graphs):
-        column = graphs.y if graphs.y.ndim == 1 else graphs.y[:, int(reason.explained)]
-        of_class = holding[column[holding] == (reason.explained if graphs.y.ndim == 1 else 1)]
-        holding = of_class if len(of_class) else holding
-    return sorted(holding.tolist(), key=lambda i: (graphs.sizes[i], i))
 
 
 def _times(held: NDArray[np.bool_], times: NDArray[Any], sides: Sides) -> tuple[float, ...]:

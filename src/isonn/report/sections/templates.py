@@ -36,12 +36,10 @@ def template_cards_section(cases: Cases) -> Section | None:
     None for models with too many templates, and for those whose contributions add up, which have better reasons.
     """
     models, graphs, clf = cases.models, cases.graphs, cases.clf
-    if graphs.y is None or clf.target_.numeric or len(clf.templates_) > FEW:
-        return None
-    if cases.explanation(cases.shown[0]).exact:
+    if cases.target.numeric or len(clf.templates_) > FEW or cases.explanation(cases.shown[0]).exact:
         return None
     numbers = models.train if len(models.train) else models.numbers
-    cards = template_cards(clf, graphs[numbers], graphs.y[numbers], examples=2)
+    cards = template_cards(clf, graphs[numbers], examples=2)
     cards.sort(key=lambda card: float(np.abs(card.effect).max(initial=0.0)), reverse=True)
     content = {
         "cards": [_card(cases, card, numbers.tolist()) for card in cards[:SHOWN]],

@@ -16,7 +16,7 @@ from isonn.explain.explanation import Explanation, node_importance_of
 from isonn.explain.reasons import Reason
 from isonn.explain.units import REST, find_partition
 from isonn.report.cases import Cases
-from isonn.report.counts import Counts, count_by_class, has_classes, sides_of
+from isonn.report.counts import Counts, count_by_class, sides_of
 from isonn.report.page import Section
 from isonn.report.words import speaking
 
@@ -184,8 +184,9 @@ class UnitLine:
     def __init__(self, cases: Cases, row: UnitRow, value: Any, numbers: Sequence[int]) -> None:
         self.row, graphs = row, cases.graphs[numbers]
         self.counts: Counts = (("", len(row.graphs), len(numbers)),)
-        if has_classes(graphs):
-            self.counts = count_by_class(np.isin(numbers, row.graphs), sides_of(graphs, cases.naming, value))
+        if not cases.target.numeric:
+            sides = sides_of(graphs, cases.target, cases.naming, value)
+            self.counts = count_by_class(np.isin(numbers, row.graphs), sides)
         self.examples = [(number, cases.name(number)) for number in row.graphs[:EXAMPLES]]
 
     @property
@@ -230,7 +231,7 @@ def unit_groups(cases: Cases) -> list[UnitGroup]:
 
     Of two classes the second is enough, because a unit speaks against the first where it speaks for the second.
     """
-    target = cases.clf.target_
+    target = cases.target
     if find_partition(cases.graphs.kind) is None:
         return []
     columns = range(len(target.classes))
@@ -250,7 +251,7 @@ def unit_groups(cases: Cases) -> list[UnitGroup]:
 
 def units_section(cases: Cases, groups: Sequence[UnitGroup]) -> Section:
     """Return the table of the units of each class, with contributions to graphs that their model was not fitted to."""
-    numeric = cases.clf.target_.numeric
+    numeric = cases.target.numeric
     number = min(len(cases.shown), SAMPLED) if len(groups) > 1 else len(cases.shown)
     content = {"groups": groups, "numeric": numeric, "noun": cases.naming.noun, "number": number}
     title = f"What speaks for {groups[0].name}" if len(groups) == 1 else f"What speaks for each {cases.naming.word}"
@@ -259,7 +260,7 @@ def units_section(cases: Cases, groups: Sequence[UnitGroup]) -> Section:
 
 def _sentence(cases: Cases, value: Any, lines: Sequence[UnitLine], largest: float) -> str:
     """Say which units speak for a class and which against, and how many graphs with a frequent one are of the class."""
-    numeric, name = cases.clf.target_.numeric, cases.output_name(value)
+    numeric, name = cases.target.numeric, cases.output_name(value)
     strong = [line for line in lines if abs(line.row.mean) >= STRONG * largest and not line.contradicted]
     rows = without_members([line.row for line in strong])
     up, down = ([line for line in strong if line.row in rows and line.row.mean * sign > 0][:NAMED] for sign in (1, -1))
