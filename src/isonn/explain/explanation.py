@@ -290,10 +290,10 @@ class Explanation:
             return match.without
         given = [match] if isinstance(match, (Match, int, np.integer)) else list(match)
         place = {_key(listed): i for i, listed in enumerate(self.matches)}
-        numbers = [place.get(_key(one), -1) if isinstance(one, Match) else int(one) for one in given]
-        for i, (one, number) in enumerate(zip(given, numbers, strict=True)):
+        numbers = [place.get(_key(entry), -1) if isinstance(entry, Match) else int(entry) for entry in given]
+        for i, (entry, number) in enumerate(zip(given, numbers, strict=True)):
             if not 0 <= number < len(self.matches):
-                which = f"match {i} of {len(given)}" if isinstance(one, Match) else f"match {one}"
+                which = f"match {i} of {len(given)}" if isinstance(entry, Match) else f"match {entry}"
                 raise InputError(
                     f"{which} is not among the {len(self.matches)} of this explanation; "
                     f"give entries of its matches, or explain with top=None to list all {self.count}"

@@ -31,8 +31,8 @@ def as_dict(e: Explanation, without: bool = True) -> dict[str, Any]:
         "logarithm": e.logarithm,
         "units": [_unit(Reason.of(unit, e)) for unit in e.units],
         "reasons": [_reason(reason, names, without) for reason in e.reasons],
-        "absent": [_named(part) for part in e.absent],
-        "terms": [_named(part) for part in e.terms],
+        "absent": [_named(term) for term in e.absent],
+        "terms": [_named(term) for term in e.terms],
         "node_importance": e.node_importance.tolist(),
         "coverage": None if e.assessment is None else e.assessment.coverage,
         "interval": None if e.interval is None else [float(v) if np.isfinite(v) else None for v in e.interval],
@@ -62,5 +62,5 @@ def _reason(reason: Reason, names: list[str], without: bool) -> dict[str, Any]:
     return row
 
 
-def _named(part: NamedContribution) -> dict[str, Any]:
-    return {"name": part.name, "value": part.value, "contribution": part.contribution}
+def _named(term: NamedContribution) -> dict[str, Any]:
+    return {"name": term.name, "value": term.value, "contribution": term.contribution}

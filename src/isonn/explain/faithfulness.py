@@ -51,8 +51,8 @@ class Faithfulness:
         sparsity: mean share of edges (or nodes) outside the important part.
 
     Example:
-        >>> found = Faithfulness(fidelity_plus=0.4, fidelity_minus=0.05, flips_plus=0.7, flips_minus=0.1, sparsity=0.75)
-        >>> found.fidelity_plus > found.fidelity_minus  # as it should be
+        >>> it = Faithfulness(fidelity_plus=0.4, fidelity_minus=0.05, flips_plus=0.7, flips_minus=0.1, sparsity=0.75)
+        >>> it.fidelity_plus > it.fidelity_minus  # as it should be
         True
     """
 
@@ -89,15 +89,15 @@ def faithfulness(
         raise InputError(f"importances has {len(importances)} entries for {len(graphs)} graphs; give one per graph")
     if not 0 < keep <= 1:
         raise InputError(f"keep={keep!r} is not a share of the edges; use 0 < keep <= 1")
-    rest, part, sparsity = [], [], []
+    rest, kept, sparsity = [], [], []
     for i, (graph, importance) in enumerate(zip(graphs, importances, strict=True)):
         important, share = _important_cells(graph, np.asarray(importance), keep, f"graph {i} of {len(graphs)}")
         rest.append(with_cells(graph, ~important[0]))
-        part.append(with_cells(graph, important[1]))
+        kept.append(with_cells(graph, important[1]))
         sparsity.append(1 - share)
     before = clf.predict_proba(graphs)
     label, every = before.argmax(axis=1), np.arange(len(graphs))
-    without, alone = clf.predict_proba(join_graphs(rest)), clf.predict_proba(join_graphs(part))
+    without, alone = clf.predict_proba(join_graphs(rest)), clf.predict_proba(join_graphs(kept))
     return Faithfulness(
         fidelity_plus=float((before - without)[every, label].mean()),
         fidelity_minus=float((before - alone)[every, label].mean()),

@@ -34,14 +34,14 @@ class Occurrences:
         distance: the distance between template and region of each match, shape (r,).
 
     Example:
-        >>> found = Occurrences(  # both templates match nodes 4 and 7
+        >>> matches = Occurrences(  # both templates match nodes 4 and 7
         ...     nodes=np.array([[4, 7]]),
         ...     columns=None,
         ...     region=np.array([0, 0]),
         ...     template=np.array([0, 1]),
         ...     distance=np.array([0.0, 1.0]),
         ... )
-        >>> len(found)
+        >>> len(matches)
         2
     """
 

@@ -249,8 +249,8 @@ class Aim:
         if label is not None:
             self.column = column_of(target.classes, label, names)
         elif len(target.classes) > 1:
-            known = ", ".join(str(names.get(value, value)) for value in target.classes.tolist())
-            raise InputError(f"this model predicts several columns; give label as one of {known}")
+            choices = ", ".join(str(names.get(value, value)) for value in target.classes.tolist())
+            raise InputError(f"this model predicts several columns; give label as one of {choices}")
         if isinstance(goal, (bool, str)) or not np.isreal(goal) or not np.isfinite(goal):
             raise InputError(f"goal={goal!r:.40} is not a number; give one")
         if not target.numeric and goal not in (0, 1):

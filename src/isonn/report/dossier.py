@@ -143,27 +143,27 @@ def write_dossier(
     seen = model.seen_in_training(graphs)
     if not seen.any():
         raise InputError(f"the model was fitted to none of the {len(graphs)} graphs of {graphs.name}; give its data")
-    known = graphs[seen]
-    again, grouped = refit_held_out(model, known, "cross-validation in folds that keep equal graphs together")
-    validations = {"fit": _direct(model, known, "predictions of the model for its own training graphs")}
+    training = graphs[seen]
+    again, grouped = refit_held_out(model, training, "cross-validation in folds that keep equal graphs together")
+    validations = {"fit": _direct(model, training, "predictions of the model for its own training graphs")}
     validations["grouped"] = grouped
     if scaffolds is not None and len(np.unique(scaffolds[seen])) > 1:
         how = "cross-validation in folds that keep the molecules of a Murcko scaffold together"
-        validations["scaffold"] = refit_held_out(model, known, how, scaffolds[seen])[1]
+        validations["scaffold"] = refit_held_out(model, training, how, scaffolds[seen])[1]
     if not seen.all():
         new = graphs[~seen]
         validations["external"] = _direct(model, new, "predictions for graphs that are new to the model")
-    scrambled = scramble(model.transform(known), _targets(known), model.target_, model.seed_)
+    scrambled = scramble(model.transform(training), _targets(training), model.target_, model.seed_)
     said: dict[str, Said] = {f"about.{key}": value for key, value in (about or {}).items()}
-    said |= _algorithm(model, known, again) | _domain(model) | _validation(validations, scrambled)
-    said["training"] = _training(known, model.target_.numeric)
+    said |= _algorithm(model, training, again) | _domain(model) | _validation(validations, scrambled)
+    said["training"] = _training(training, model.target_.numeric)
     said |= {
         "software": f"isonn {__version__}, {type(model).__name__}",
         "date": date.today().isoformat(),
         "variable": _variable(model),
         "preprocessing": f"Molecules were standardised: {model.standardize_}." if model.standardize_ else "None.",
         "posterior": "A posteriori: pieces were weighed by the data, then named.",
-        **({"parts": _units(model, known)} if model.kind_ == "molecules" else {"pieces": _pieces(model)}),
+        **({"parts": _units(model, training)} if model.kind_ == "molecules" else {"pieces": _pieces(model)}),
     }
     if alerts:
         rows = [[str(row.get(key, "")) for key in ("name", "smarts", "support", "hits", "precision")] for row in alerts]
@@ -232,13 +232,13 @@ def _variable(model: Any) -> str:
     return f"{said} ({', '.join(map(str, target.classes.tolist()))})"
 
 
-def _algorithm(model: Any, known: GraphSet, again: Any) -> dict[str, Said]:
+def _algorithm(model: Any, training: GraphSet, again: Any) -> dict[str, Said]:
     rows = [[name, str(value)] for name, value in model.get_params(deep=False).items() if name != "random_state"]
     rows.append(["random_state", str(model.seed_)])
     heads = {"linear": "sums of features (ridge regression)", "trees": "logic (boosted trees)"}
     weights = model.weights_ if "linear" in model.weights_ or "trees" in model.weights_ else {}
     shares = "; ".join(f"{100 * share:.0f} % {heads.get(name, name)}" for name, share in weights.items())
-    difference = float(np.abs(again._all_answers(known) - model._all_answers(known)).max())
+    difference = float(np.abs(again._all_answers(training) - model._all_answers(training)).max())
     same = "equal" if difference < 1e-9 else f"within {difference:.2g} of"
     return {
         "type": f"Statistical model on counts of subgraphs, head {model.head!r}. {shares}",
@@ -246,9 +246,9 @@ def _algorithm(model: Any, known: GraphSet, again: Any) -> dict[str, Said]:
         "descriptors": f"{len(model.templates_):,} connected subgraphs of up to {model.max_nodes_} nodes that at least "
         f"{model.min_support} training graphs contain, and sizes.",
         "selection": "None by the endpoint: all such subgraphs are used.",
-        "refit": f"isonn {__version__}; a second fit, to the {len(known):,} graphs of the data that the model knows, "
+        "refit": f"isonn {__version__}; a second fit, to the {len(training):,} graphs of the data that it knows, "
         f"gave predictions {same} the first.",
-        "ratio": f"{len(known) / max(1, len(model.templates_)):.3g}; ridge penalty and trees limit the weights.",
+        "ratio": f"{len(training) / max(1, len(model.templates_)):.3g}; ridge penalty and trees limit the weights.",
     }
 
 

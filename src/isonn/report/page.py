@@ -56,7 +56,7 @@ def example_of(panels: Sequence[Panel]) -> Example | None:
         leading, key=lambda panel: sum(abs(r.contribution / panel.reasons[0].contribution) for r in panel.reasons)
     )
     nodes = panel.reasons[0].nodes
-    where = "" if nodes in text or len(panel.reasons[0].members) > 6 else f" ({nodes})"
+    where = "" if panel.smiles or nodes in text or len(panel.reasons[0].members) > 6 else f" ({nodes})"
     return Example(panel, panel.drawing, f"{text}{where}")
 
 

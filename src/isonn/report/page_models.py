@@ -101,7 +101,7 @@ def folds_of(graphs: GraphSet) -> list[Fold]:
     every = np.arange(len(graphs))
     groups = groups if groups.any() else every  # graphs that are all equal
     order = np.random.default_rng(seed).permutation(groups.max() + 1)
-    tests = [np.flatnonzero(np.isin(groups, part)) for part in np.array_split(order, min(FOLDS, len(order)))]
+    tests = [np.flatnonzero(np.isin(groups, members)) for members in np.array_split(order, min(FOLDS, len(order)))]
     return [(np.setdiff1d(every, test), test) for test in tests]
 
 

@@ -101,8 +101,8 @@ def beside(left: str, right: str) -> str:
     """Put two drawings side by side in one."""
     if not right:
         return left
-    sizes = [tuple(float(number) for number in _attributes(svg)["viewBox"].split()[2:]) for svg in (left, right)]
-    (w1, h1), (w2, h2) = sizes
+    size = re.compile(r'viewBox="\S+ \S+ (\S+) (\S+)"')
+    (w1, h1), (w2, h2) = (map(float, size.findall(svg)[0]) for svg in (left, right))
     height = max(h1, h2)
     inner = [
         svg.replace("<svg ", f'<svg x="{x:g}" y="{(height - h) / 2:g}" ', 1)
@@ -113,10 +113,6 @@ def beside(left: str, right: str) -> str:
         f'<svg class="isonn" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="img" '
         f'aria-label="A graph coloured by contribution, and what adds up to its score">{"".join(inner)}</svg>'
     )
-
-
-def _attributes(svg: str) -> dict[str, str]:
-    return dict(re.findall(r'([\w:-]+)="([^"]*)"', svg[: svg.index(">")]))
 
 
 def _name(reason: Reason) -> str:

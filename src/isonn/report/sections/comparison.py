@@ -100,9 +100,9 @@ def difference(group: Group, first: str, second: str) -> Difference | None:
     by_test: dict[Any, list[float]] = {}  # seeds with the same test graphs repeat one measurement
     ratios = []
     for key in sorted(set(ours) & set(theirs)):
-        one, other = (shown(name, results[key]["metrics"]) for results in (ours, theirs))
-        if one is not None and other is not None:
-            by_test.setdefault(tuple(sorted(ours[key]["test"])), []).append(sign * (one - other))
+        score, rival = (shown(name, results[key]["metrics"]) for results in (ours, theirs))
+        if score is not None and rival is not None:
+            by_test.setdefault(tuple(sorted(ours[key]["test"])), []).append(sign * (score - rival))
             ratios.append(float(ours[key]["n_test"]) / float(ours[key]["n_train"]))
     if not ratios:
         return None
