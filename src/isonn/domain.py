@@ -318,9 +318,9 @@ def distances(near: Near, references: References | None = None) -> Floats:
         near: the nearest training graphs.
         references: their held-out errors; without, all count as predicted well.
     """
-    reliable = 1.0
+    reliable = np.ones_like(near.similarity)
     if references is not None:
-        reliable = 1 - np.minimum(references.mean_error[near.reference] / UNRELIABLE, 1)
+        reliable -= np.minimum(references.mean_error[near.reference] / UNRELIABLE, 1)
     weights = near.similarity**4 + 1e-12
     return np.asarray(1 - (weights * near.similarity * reliable).sum(axis=1) / weights.sum(axis=1))
 
