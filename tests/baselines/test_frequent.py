@@ -13,8 +13,8 @@ from networkx.algorithms.isomorphism import GraphMatcher, categorical_node_match
 
 import isonn
 from isonn.baselines import FrequentClassifier
-from isonn.baselines import mining as patterns
-from isonn.baselines.mining import mine, presence
+from isonn.baselines import frequent as patterns
+from isonn.baselines.frequent import mine, presence
 from isonn.baselines.shapes import Shape, ShapeReader
 from isonn.errors import InputError, MissingDependencyError
 from isonn.graphs import GraphSet, as_graphset, balanced_folds
@@ -75,13 +75,13 @@ def test_mining_finds_every_frequent_pattern_once_with_its_support(n_labels: int
 @pytest.mark.parametrize("number", [1, 5, 12])
 def test_the_bound_that_shortens_mining_drops_none_of_the_most_frequent(number: int) -> None:
     shapes = random_shapes(2)
-    everything = mine(shapes, 10_000, 2, 2, 5, 60).patterns
-    assert mine(shapes, number, 2, 2, 5, 60).patterns == everything[:number]
+    everything = mine(shapes, 10_000, 2, 2, 5, 60)[0]
+    assert mine(shapes, number, 2, 2, 5, 60)[0] == everything[:number]
     assert [p.support for p in everything] == sorted((p.support for p in everything), reverse=True)
 
 
 def test_presence_is_subgraph_isomorphism() -> None:
-    mined = mine(random_shapes(2), 40, 2, 2, 4, 60).patterns
+    mined = mine(random_shapes(2), 40, 2, 2, 4, 60)[0]
     others = random_shapes(3, seed=1)  # with a label that no pattern has
     held = presence(others, mined)
     for (i, shape), (j, pattern) in itertools.product(enumerate(others), enumerate(mined)):
@@ -92,7 +92,7 @@ def test_presence_is_subgraph_isomorphism() -> None:
 
 def test_supports_are_what_presence_counts(mutag: GraphSet) -> None:
     shapes = ShapeReader(mutag, "test").read(mutag)
-    mined = mine(shapes, 50, 20, 2, 6, 60).patterns
+    mined = mine(shapes, 50, 20, 2, 6, 60)[0]
     np.testing.assert_array_equal(presence(shapes, mined).sum(0), [pattern.support for pattern in mined])
 
 

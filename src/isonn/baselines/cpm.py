@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as students_t
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
+from sklearn.multioutput import MultiOutputRegressor
 
 from isonn.baselines.linear_edges import EdgeEstimator, SignClassifier
 from isonn.baselines.simple import FeatureRegressor
 from isonn.packing import Floats
 
 
-class SignedSums:
-    """Regression on the sums of the edges that correlate with a target, one regression per column of targets.
+class SignedSums(BaseEstimator):
+    """Regression on the sums of the edges that correlate with a target.
 
     Args:
         threshold: largest p-value of a selected edge.
@@ -25,21 +27,15 @@ class SignedSums:
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
 
-    def fit(self, features: Floats, wanted: Floats) -> SignedSums:
-        """Select edges and fit; ``wanted`` has shape (g,) or (g, columns)."""
-        self.signs = [edge_signs(features, column, self.threshold) for column in np.atleast_2d(wanted.T)]
-        self.models = [
-            LinearRegression().fit(strengths(features, signs), column)
-            for signs, column in zip(self.signs, np.atleast_2d(wanted.T), strict=True)
-        ]
-        self.single = wanted.ndim == 1
+    def fit(self, features: Floats, target: Floats) -> SignedSums:
+        """Select edges and fit; the target has shape (g,)."""
+        self.signs_ = edge_signs(features, target, self.threshold)
+        self.regression_ = LinearRegression().fit(strengths(features, self.signs_), target)
         return self
 
     def predict(self, features: Floats) -> Floats:
-        """Return values in the shape of the targets."""
-        columns = zip(self.models, self.signs, strict=True)
-        values = np.column_stack([model.predict(strengths(features, signs)) for model, signs in columns])
-        return values[:, 0] if self.single else values
+        """Return values of shape (g,)."""
+        return np.asarray(self.regression_.predict(strengths(features, self.signs_)))
 
 
 def edge_signs(features: Floats, target: Floats, threshold: float) -> NDArray[np.int64]:
@@ -111,4 +107,4 @@ class CPMClassifier(SignClassifier):
     threshold: float = 0.01
 
     def _model(self) -> Any:
-        return SignedSums(self.threshold)
+        return MultiOutputRegressor(SignedSums(self.threshold))

@@ -68,33 +68,16 @@ class ShapeReader:
 
     def _edges_by_graph(self, graphs: GraphSet) -> Iterator[IntArray]:
         links = links_of(graphs)
-        keep = links.ends[:, 0] != links.ends[:, 1]
-        owner, ends = links.graph[keep], links.ends[keep]
-        if self.weighted and graphs.weights is not None:
-            keep = _strongest(graphs, owner, ends)
-            owner, ends = owner[keep], ends[keep]
-        cuts = np.searchsorted(owner, np.arange(len(graphs) + 1))
-        return (ends[cuts[i] : cuts[i + 1]] for i in range(len(graphs)))
-
-
-def _strongest(graphs: GraphSet, owner: IntArray, ends: IntArray) -> NDArray[np.bool_]:
-    """Return which of the pairs ``ends``, sorted by graph, are among the strongest of their graph."""
-    assert graphs.weights is not None
-    nodes = int(graphs.node_offsets[-1])
-    cells = np.sort(graphs.edges, axis=1) + graphs.node_offsets[graphs.graph_of_cell][:, None]
-    keys = ends[:, 0] * nodes + ends[:, 1]  # sorted, because links are sorted
-    cell_keys = cells[:, 0] * nodes + cells[:, 1]
-    off_diagonal = cells[:, 0] != cells[:, 1]
-    strength = np.zeros(len(keys))
-    np.maximum.at(strength, np.searchsorted(keys, cell_keys[off_diagonal]), np.abs(graphs.weights[off_diagonal]))
-    keep = np.ones(len(keys), dtype=bool)
-    cuts = np.searchsorted(owner, np.arange(len(graphs) + 1))
-    for i, n in enumerate(graphs.sizes.tolist()):
-        pairs = slice(cuts[i], cuts[i + 1])
-        wanted = round(DENSITY * n * (n - 1) / 2)
-        if 0 < wanted < cuts[i + 1] - cuts[i]:
-            keep[pairs] = strength[pairs] >= np.partition(strength[pairs], -wanted)[-wanted]
-    return keep
+        pairs = links.ends[:, 0] != links.ends[:, 1]
+        ends, strength = links.ends[pairs], links.strength[pairs]
+        cuts = np.searchsorted(links.graph[pairs], np.arange(len(graphs) + 1))
+        for i, n in enumerate(graphs.sizes.tolist()):
+            here = slice(cuts[i], cuts[i + 1])
+            wanted = round(DENSITY * n * (n - 1) / 2)
+            if self.weighted and 0 < wanted < cuts[i + 1] - cuts[i]:
+                yield ends[here][strength[here] >= np.partition(strength[here], -wanted)[-wanted]]
+            else:
+                yield ends[here]
 
 
 def _numbered(values: list[Any], numbers: Mapping[Any, int]) -> dict[Any, int]:
@@ -114,10 +97,12 @@ class Links(NamedTuple):
     Attributes:
         graph: ndarray of shape (l,), the graph of each link.
         ends: ndarray of shape (l, 2), its nodes, numbered over the whole set, smaller first.
+        strength: ndarray of shape (l,), its absolute weight, the larger of both directions.
     """
 
     graph: IntArray
     ends: IntArray
+    strength: NDArray[np.float64]
 
 
 def links_of(graphs: GraphSet) -> Links:
@@ -126,8 +111,12 @@ def links_of(graphs: GraphSet) -> Links:
     ends = np.sort(graphs.edges, axis=1) + first[:, None]
     # One integer per pair sorts many times faster than rows; a set has far fewer than 2**31 nodes.
     nodes = int(graphs.node_offsets[-1])
-    key, cell = np.unique(ends[:, 0] * nodes + ends[:, 1], return_index=True)
-    return Links(graphs.graph_of_cell[cell], np.column_stack([key // nodes, key % nodes]))
+    keys = ends[:, 0] * nodes + ends[:, 1]
+    key, cell = np.unique(keys, return_index=True)
+    strength = np.full(len(key), 1.0 if graphs.weights is None else 0.0)
+    if graphs.weights is not None:
+        np.maximum.at(strength, np.searchsorted(key, keys), np.abs(graphs.weights))
+    return Links(graphs.graph_of_cell[cell], np.column_stack([key // nodes, key % nodes]), strength)
 
 
 def components_of(graphs: GraphSet, links: Links) -> IntArray:

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from isonn.baselines.shapes import components_of, links_of
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
+from isonn.graphs.columns import weights_of
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats
 
@@ -247,7 +248,7 @@ def degrees(graphs: GraphSet) -> NDArray[np.int64]:
 def strengths(graphs: GraphSet) -> NDArray[np.float64]:
     """Return the summed absolute edge weights of each node, shape (nodes,); directed edges count half at either end."""
     loop = graphs.edges[:, 0] == graphs.edges[:, 1]
-    weights = np.ones(len(loop)) if graphs.weights is None else np.abs(graphs.weights)
+    weights = np.abs(weights_of(graphs))
     nodes = graphs.edges + graphs.node_offsets[graphs.graph_of_cell][:, None]
     node, half = nodes.ravel(), np.repeat(np.where(loop, 0.0, weights / 2), 2)
     # summed in order of size, because the last digit must not depend on node order: bins end at such sums

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import SVC
 
 from isonn.baselines.shapes import Shape, ShapeReader
@@ -30,14 +30,14 @@ PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 MEAN_ITERATIONS = 5
 
 
-def wl_colours(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
-    """Yield the colours of all nodes for every radius from 0 to ``iterations``.
+def wl_counts(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np.uint64], csr_array]]:
+    """Count the colours of the nodes of each graph, for every radius from 0 to ``iterations``.
 
     A node starts with its label. Each iteration replaces its colour by a hash of that colour and those of its
     neighbours. Hashes have 64 bits, so a collision among a million neighbourhoods has a probability of 3e-8.
 
     Yields:
-        the graph of each node and its colour, both of shape (nodes,).
+        the sorted distinct colours, and sparse counts of shape (graphs, colours).
     """
     sizes = np.array([len(shape.labels) for shape in shapes])
     starts = np.cumsum(sizes) - sizes
@@ -45,15 +45,9 @@ def wl_colours(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[n
     rows, columns = np.concatenate([ends, ends[:, ::-1]]).T
     owner = np.repeat(np.arange(len(shapes)), sizes)
     colours = mix64(np.concatenate([shape.labels for shape in shapes]).astype(np.uint64))
-    yield owner, colours
-    for _ in range(iterations):
-        colours = refine_colours(colours, rows, columns, np.zeros(len(rows), dtype=np.uint64), rounds=1)
-        yield owner, colours
-
-
-def wl_counts(shapes: list[Shape], iterations: int) -> Iterator[tuple[NDArray[np.uint64], csr_array]]:
-    """Return the sorted distinct colours, and sparse counts of the colours of each graph, shape (graphs, colours)."""
-    for owner, colours in wl_colours(shapes, iterations):
+    for radius in range(iterations + 1):
+        if radius:
+            colours = refine_colours(colours, rows, columns, np.zeros(len(rows), dtype=np.uint64), rounds=1)
         distinct, column = np.unique(colours, return_inverse=True)
         counts = csr_array((np.ones(len(owner)), (owner, column)), shape=(len(shapes), len(distinct)))
         counts.sum_duplicates()
@@ -193,14 +187,12 @@ def _choose(kernels: Iterable[tuple[int, Matrix]], targets: NDArray[Any], seed: 
     if n_folds < 2:  # a class with one graph cannot be in both parts of a split
         number, kernel = next(iter(kernels))
         return number, 1.0, kernel
-    folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(targets, targets))
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     best, most = None, -1
     for number, kernel in kernels:
         for penalty in PENALTIES:
-            correct = 0
-            for train, test in folds:
-                svm = SVC(C=penalty, kernel="precomputed").fit(kernel[np.ix_(train, train)], targets[train])
-                correct += int((svm.predict(kernel[np.ix_(test, train)]) == targets[test]).sum())
+            predicted = cross_val_predict(SVC(C=penalty, kernel="precomputed"), kernel, targets, cv=folds)
+            correct = int((predicted == targets).sum())
             if correct > most:
                 best, most = (number, penalty, kernel), correct
     assert best is not None
