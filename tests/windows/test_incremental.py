@@ -228,15 +228,15 @@ def test_templates_of_another_type_or_size_are_refused(generator):
 def test_permutations_left_out_for_twins_change_no_region(k, generator):
     regions = torch.randint(0, 2, (60, k, k), generator=generator).float()
     regions[0] = 0
-    twins = twins_of(twin_codes(regions), k)
+    patterns, permutations_of = twins_of(twin_codes(regions), k)
     template = torch.randn(k * k, dtype=torch.float64, generator=generator)
     score = regions.flatten(1).double() @ torch.from_numpy(relabel(template)).t()
-    for row, pattern in zip(score, twins.pattern, strict=True):
-        tried = twins.permutations[pattern]
+    for row, pattern in zip(score, patterns, strict=True):
+        tried = permutations_of[pattern]
         if tried is not None:  # the same values, each several times
             torch.testing.assert_close(row[tried].repeat_interleave(len(row) // len(tried)).sort()[0], row.sort()[0])
-    assert twins.permutations[twins.pattern[0]].tolist() == [0]
-    assert any(tried is None for tried in twins.permutations)
+    assert permutations_of[patterns[0]].tolist() == [0]
+    assert any(tried is None for tried in permutations_of)
     assert len(permutations(k)) == score.shape[1]
 
 
@@ -252,7 +252,7 @@ def weighted(generator, graphs=10, n=9):
 def certified_at_once(monkeypatch):
     """Small graphs and small templates are not worth certificates; here they get them."""
     monkeypatch.setattr("isonn.windows.match.MIN_MULTIPLICATIONS", 0)
-    monkeypatch.setattr("isonn.windows.inputs.MIN_CERTIFIED_K", 5)
+    monkeypatch.setattr("isonn.windows.estimators.MIN_CERTIFIED_K", 5)
 
 
 def classifier(**settings):
@@ -264,7 +264,7 @@ def test_a_classifier_learns_the_same_with_and_without_certificates(settings, ge
     graphs, y = weighted(generator)
     ours = classifier(**settings).fit(graphs, y)
     assert count["full"]
-    monkeypatch.setattr("isonn.windows.inputs.MIN_CERTIFIED_K", 99)
+    monkeypatch.setattr("isonn.windows.estimators.MIN_CERTIFIED_K", 99)
     slow = classifier(**settings).fit(graphs, y)
     np.testing.assert_allclose(ours.history_.loss, slow.history_.loss, rtol=1e-5)
     np.testing.assert_allclose(ours.predict_proba(graphs), slow.predict_proba(graphs), atol=1e-4)

@@ -61,12 +61,14 @@ class Facts:
     Attributes:
         columns: mean of the diagonal, mean of the rest, half the squared norm, ``(3, w)``.
         lengths: norms of the centred windows, ``(w,)``.
-        twins: the permutations that are equivalent.
+        pattern: which nodes of each window are twins, as an entry of ``tried``, ``(w,)``; see `twins_of`.
+        tried: for each pattern the permutations to try, as rows of `permutations`; None for all.
     """
 
     columns: FloatArray
     lengths: FloatArray
-    twins: Twins
+    pattern: IntArray
+    tried: list[IntArray | None]
 
     @classmethod
     def of(cls, adjacency: Tensor, k: int, cut: Callable[[Tensor, int], Tensor]) -> Facts:
@@ -83,11 +85,10 @@ class Facts:
             half_squares = np.einsum("we,we->w", values, values) / 2
             numbers[:, block] = *means, half_squares, np.linalg.norm(centre(values, means), axis=1)
             codes[block] = twin_codes(windows)
-        return cls(numbers[:3], numbers[3], twins_of(codes, k))
+        return cls(numbers[:3], numbers[3], *twins_of(codes, k))
 
     def __getitem__(self, rows: IntArray) -> Facts:
-        twins = Twins(self.twins.pattern[rows], self.twins.permutations)
-        return Facts(self.columns[:, rows], self.lengths[rows], twins)
+        return Facts(self.columns[:, rows], self.lengths[rows], self.pattern[rows], self.tried)
 
 
 class TemplateLog:
@@ -144,22 +145,6 @@ def rounding(k: int, dtype: torch.dtype) -> float:
     return (k * k + 8) * torch.finfo(dtype).eps  # eps = 2 u
 
 
-@dataclass(frozen=True)
-class Twins:
-    """Nodes of a window that can be swapped without changing it, for many windows.
-
-    Permutations that differ by such a swap are equally good for every template, so only the first of them is tried. A
-    constant window has one permutation left, a window over the padding of a graph a few.
-
-    Attributes:
-        pattern: the entry of ``permutations`` for each window.
-        permutations: for each pattern the permutations to try, as rows of `permutations`; None for all.
-    """
-
-    pattern: IntArray
-    permutations: list[IntArray | None]
-
-
 def twin_codes(regions: Tensor) -> IntArray:
     """Return a number for each region ``(w, k, k)`` that encodes which of its nodes are interchangeable, ``(w,)``."""
     w, k, _ = regions.shape
@@ -179,8 +164,13 @@ def twin_codes(regions: Tensor) -> IntArray:
     return codes
 
 
-def twins_of(codes: IntArray, k: int) -> Twins:
-    """Return the permutations to try for regions with these `twin_codes`."""
+def twins_of(codes: IntArray, k: int) -> tuple[IntArray, list[IntArray | None]]:
+    """Return the pattern of each region with these `twin_codes`, and the permutations to try for each pattern.
+
+    Twins are nodes of a window that can be swapped without changing it. Permutations that differ by such a swap are
+    equally good for every template, so only the first of them is tried. A constant window has one permutation left, a
+    window over the padding of a graph a few.
+    """
     distinct, pattern = np.unique(codes, return_inverse=True)
     every = permutations(k).numpy()
     tried: list[IntArray | None] = []
@@ -192,4 +182,4 @@ def twins_of(codes: IntArray, k: int) -> Twins:
             if len(before):  # increasing within a class of twins: the first of equally good permutations
                 fits &= every[:, before[-1]] < every[:, b]
         tried.append(None if fits.all() else np.flatnonzero(fits))
-    return Twins(pattern.astype(np.int32), tried)
+    return pattern.astype(np.int32), tried

@@ -24,6 +24,7 @@ from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
+from isonn.matching import matcher_named
 from isonn.packing import Floats
 from isonn.params import (
     check_class_weight,
@@ -37,12 +38,17 @@ from isonn.seeding import resolve_seed, torch_stream, torch_threads
 from isonn.targets import Classes, Numbers, as_y
 from isonn.torch_estimator import TorchEstimator
 from isonn.training import Checkpoint, History
-from isonn.windows.bank import WindowBank
+from isonn.windows.bank import WindowBank, all_windows, bank_windows
+from isonn.windows.cut import is_symmetric
 from isonn.windows.explain import WindowMatches
-from isonn.windows.inputs import training_inputs, window_inputs
-from isonn.windows.layer import IsoLayer, check_layer, check_sizes
+from isonn.windows.incremental import CertifiedWindows
+from isonn.windows.layer import Inputs, IsoLayer, check_layer, check_sizes
+from isonn.windows.match import worth_compiling
 from isonn.windows.network import IsoNN, map_shape
 from isonn.windows.weights import WeightedLoss, weighted_numbers
+
+#: From this k on, certificates cost less than trying the k! permutations at every step.
+MIN_CERTIFIED_K = 5
 
 
 @dataclass(eq=False, repr=False)
@@ -103,7 +109,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
             maps, side = map_shape(self.size_, self._layers)  # names the layer if graphs are too small
             at_once = min(len(graphs), self.batch_size or len(graphs))
             check_memory("maps", (at_once, maps, side, side), "use fewer templates, a smaller size or batches")
-            inputs = training_inputs(self._inputs(graphs), *self._layers[0], self.matching, self.symmetric)
+            inputs = self._certified(self._inputs(graphs))
             # The weights have their own random stream, so that they do not depend on the shuffling of batches.
             model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
             on_device = torch.from_numpy(wanted).to(self.device)
@@ -220,8 +226,22 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         return IsoNN(self.size_, outputs, self._layers, self.matching, self.normalize, hidden, generator, symmetric)
 
     def _inputs(self, graphs: GraphSet) -> Tensor | WindowBank:
-        adjacency = torch.from_numpy(graphs.dense(self.size_))
-        return window_inputs(adjacency, self._layers[0][1], self.matching).to(self.device)
+        """Return the bank of distinct windows if the matcher gains by it, else the matrices ``(graphs, n, n)``."""
+        adjacency, k = torch.from_numpy(graphs.dense(self.size_)), self._layers[0][1]
+        matcher = matcher_named(self.matching)
+        bank = bank_windows(adjacency, k, relabelled=not matcher.depends_on_order) if matcher.merges else None
+        if matcher.prepares:
+            bank = (all_windows(adjacency, k) if bank is None else bank).prepared_for(matcher)
+        return (adjacency if bank is None else bank).to(self.device)
+
+    def _certified(self, inputs: Tensor | WindowBank) -> Inputs:
+        """Return the inputs with certificates, if these save time in training."""
+        c, k = self._layers[0]
+        if not matcher_named(self.matching).exact or k < MIN_CERTIFIED_K:
+            return inputs
+        if not isinstance(inputs, Tensor) or not worth_compiling(inputs, k, c):
+            return inputs  # a bank is small, and other devices try all permutations fast
+        return CertifiedWindows(inputs, k, half=self.symmetric and is_symmetric(inputs))
 
     def _cells_per_graph(self) -> int:
         k = self._layers[0][1]

@@ -231,10 +231,10 @@ class _Step:
 
     def _match_in_full(self, rows: IntArray, now: int) -> None:
         """Try all permutations and write new certificates."""
-        patterns = self.facts.twins.pattern[rows]
+        patterns = self.facts.pattern[rows]
         for number in np.unique(patterns):
             some = rows[patterns == number]
-            tried = self.facts.twins.permutations[number]
+            tried = self.facts.tried[number]
             every = np.arange(len(self.table)) if tried is None else tried
             score, best = best_permutations(
                 self.table if tried is None else self.table[tried], self.windows, some, KEPT + 1

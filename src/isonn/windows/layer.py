@@ -124,29 +124,24 @@ class IsoLayer(nn.Module):
         if isinstance(graphs, WindowBank):
             distance = matcher.distance(self.templates, graphs.regions, graphs.prepared)
             return graphs.spread(-distance.t()).transpose(0, 1)
-        batch, m, half = len(graphs), self._side(graphs), self._half_is_enough(graphs)
+        # half: one window of each pair (s, t), (t, s) is enough
         if isinstance(graphs, CertifiedWindows):
+            m, half = graphs.side, graphs.half
+            if half and not self.symmetric:
+                raise InputError("CertifiedWindows with half=True need symmetric templates; use half=False")
             maps = -graphs.distance(self.templates).t()
-        elif matcher.exact and matches_in_place(self.templates, graphs):
-            maps = -window_distance(self.templates, graphs, half)
         else:
-            windows = cut_half(graphs, self.k) if half else cut_windows(graphs, self.k)
-            maps = -matcher.distance(self.templates, windows.reshape(-1, self.k, self.k)).t()
+            m, half = graphs.shape[-1] - self.k + 1, self.symmetric and matcher.exact and is_symmetric(graphs.detach())
+            if matcher.exact and matches_in_place(self.templates, graphs):
+                maps = -window_distance(self.templates, graphs, half)
+            else:
+                windows = cut_half(graphs, self.k) if half else cut_windows(graphs, self.k)
+                maps = -matcher.distance(self.templates, windows.reshape(-1, self.k, self.k)).t()
+        batch = len(graphs)
         if half:
             places = half_places(m)[1].to(maps.device)
             maps = maps.reshape(self.c * batch, -1).index_select(1, places)
         return maps.reshape(self.c, batch, m, m).transpose(0, 1)
-
-    def _side(self, graphs: Tensor | CertifiedWindows) -> int:
-        return graphs.side if isinstance(graphs, CertifiedWindows) else graphs.shape[-1] - self.k + 1
-
-    def _half_is_enough(self, graphs: Tensor | CertifiedWindows) -> bool:
-        """Return whether one window of each pair (s, t), (t, s) is enough."""
-        if not isinstance(graphs, CertifiedWindows):
-            return self.symmetric and matcher_named(self.matching).exact and is_symmetric(graphs.detach())
-        if graphs.half and not self.symmetric:
-            raise InputError("CertifiedWindows with half=True need symmetric templates; use half=False")
-        return graphs.half
 
     def extra_repr(self) -> str:
         symmetric = ", symmetric=True" if self.symmetric else ""
