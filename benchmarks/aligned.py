@@ -30,8 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import isonn
-from isonn.aligned.encoder import Scaling
-from isonn.aligned.layout import Layout
+from isonn.aligned.encoder import Encoder
 from isonn.aligned.select import PartialT
 from isonn.baselines import LinearEdgesClassifier, MajorityClassifier
 from isonn.connectomes import Connectivity, planted_connectomes, planted_series
@@ -54,20 +53,17 @@ class OnConnections(BaseEstimator):
         self.model, self.select = model, select
 
     def fit(self, graphs: isonn.GraphSet) -> OnConnections:
-        self.layout = Layout.learn(graphs, "auto")
-        values, known = self.layout.table(graphs)
-        self.scaling = Scaling.learn(values, known)
-        cells = self.scaling.standardised(values, known)
+        self.encoder, cells = Encoder.learn(graphs, "auto", np.ones(len(graphs), dtype=bool), None, ())
         self.kept = np.arange(cells.shape[1])
         if self.select is not None:
             target = np.where(graphs.y == graphs.classes[1], 1.0, -1.0)
             t = PartialT(cells, target, np.ones_like(target))()[0]
-            self.kept = self.select(t, self.layout.pairs, self.layout.n)
+            self.kept = self.select(t, self.encoder.layout.pairs, self.encoder.layout.n)
         self.model.fit(cells[:, self.kept], graphs.y == graphs.classes[1])
         return self
 
     def scores(self, graphs: isonn.GraphSet) -> np.ndarray:
-        cells = self.scaling.standardised(*self.layout.table(graphs))
+        cells = self.encoder.cells(graphs)
         return np.asarray(self.model.decision_function(cells[:, self.kept]))
 
 

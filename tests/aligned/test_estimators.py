@@ -298,7 +298,7 @@ def test_where_nothing_can_be_held_out_the_model_is_a_ridge_regression():
     y = (np.arange(20) == 4).astype(int)
     clf = isonn.AlignedClassifier(**FAST).fit(matrices, y)
     ours = clf.connections_[1][upper] / values.std(axis=0)
-    scaled = (values - values.mean(axis=0)) / clf.model_.encoder.scaling.whole
+    scaled = (values - values.mean(axis=0)) / clf.model_.encoder.whole
     solutions = [Ridge(alpha=penalty).fit(scaled, y).coef_ for penalty in PENALTIES]
     cosines = [float(ours @ one / np.linalg.norm(ours) / np.linalg.norm(one)) for one in solutions]
     assert max(cosines) == pytest.approx(1, abs=1e-9)

@@ -117,7 +117,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         columns = []
         for number, sample in enumerate(study.samples()):
             search = family.searches.get(number) if set_sizes(sizes, layout.n) else None
-            learner = Learner(layout, sizes, self.c, encoder.scaling.raw_factor(), search)
+            learner = Learner(layout, sizes, self.c, encoder.raw_factor(), search)
             columns.append(fit_column(sample, learner, numpy_stream(self.seed_, "aligned", number)))
         held_out = np.full((max(len(column.held_out) for column in columns), *study.columns.shape), np.nan)
         for number, column in enumerate(columns):

@@ -89,8 +89,8 @@ def as_groups(groups: Any, graphs: GraphSet) -> IntArray | None:
         groups = SUBJECT
     if isinstance(groups, str):
         if groups not in graphs.table:
-            known = ", ".join(map(str, graphs.table)) or "none"
-            raise InputError(f"groups={groups!r} is not a column of {graphs.name}; its columns are: {known}")
+            columns = ", ".join(map(str, graphs.table)) or "none"
+            raise InputError(f"groups={groups!r} is not a column of {graphs.name}; its columns are: {columns}")
         values: NDArray[Any] = graphs.table[groups]
     else:
         values = np.asarray(groups)

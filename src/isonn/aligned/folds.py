@@ -159,9 +159,9 @@ def mean_effect(splits: list[Moments], numeric: bool) -> Floats:
     The interval is as wide as that of one split, because splits share their graphs.
     """
     effects = np.stack([np.stack(split.correlation() if numeric else split.difference()) for split in splits])
-    known = np.isfinite(effects)
-    total = np.where(known, effects, 0.0).sum(axis=0)
-    count = known.sum(axis=0)
+    finite = np.isfinite(effects)
+    total = np.where(finite, effects, 0.0).sum(axis=0)
+    count = finite.sum(axis=0)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 

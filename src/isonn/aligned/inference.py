@@ -84,8 +84,8 @@ def _largest(ranks: list[Floats]) -> Floats:
 
 def differences(layout: Layout, graphs: GraphSet, study: Sample, target: Target) -> Floats:
     """Return the difference (or slope) of every connection in the user's units, shape (columns, p)."""
-    found = np.zeros((study.columns.shape[1], study.cells.shape[1]))
-    for number in range(len(found)):
+    slopes = np.zeros((study.columns.shape[1], study.cells.shape[1]))
+    for number in range(len(slopes)):
         rows = study.rows(number)
         values = study.columns[rows, number]
         # classes differ by 1; numbers are in the units of y
@@ -94,8 +94,8 @@ def differences(layout: Layout, graphs: GraphSet, study: Sample, target: Target)
         rest = nuisance.residuals(values[:, None])[:, 0] * nuisance.root**2
         total = float(rest @ values)
         if total > 1e-300:
-            found[number] = layout.weighted_sum(graphs, rows, rest / total)
-    return found
+            slopes[number] = layout.weighted_sum(graphs, rows, rest / total)
+    return slopes
 
 
 def confounding(study: Sample, held_out: Floats, confounds: Confounds, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -150,12 +150,10 @@ def held_out_score(held_out: Floats, columns: Floats, outputs: Floats, target: T
     scores: dict[str, list[float]] = {}
     for split in held_out:
         for number in range(columns.shape[1]):
-            known = np.isfinite(columns[:, number]) & np.isfinite(split[:, number])
-            truth, guess = columns[known, number], split[known, number]
+            rows = np.isfinite(columns[:, number]) & np.isfinite(split[:, number])
+            truth, guess = columns[rows, number], split[rows, number]
             if len(truth) > 2 and np.ptp(truth) > 0:
-                unit = float(target.scale[number]) if isinstance(target, Numbers) else 1.0
-                column = _number_scores(truth, guess, unit) if target.numeric else {"auroc": _auroc(truth, guess)}
-                for name, value in column.items():
+                for name, value in _column_scores(truth, guess, target, number).items():
                     scores.setdefault(name, []).append(value)
         if target.exclusive:
             right = (split @ outputs.T).argmax(axis=1) == class_codes(columns, True)
@@ -164,10 +162,10 @@ def held_out_score(held_out: Floats, columns: Floats, outputs: Floats, target: T
     return {name: float(np.mean(scores[name])) for name in order if name in scores}
 
 
-def _auroc(truth: Floats, guess: Floats) -> float:
-    return float(roc_auc_score(truth > 0, guess))
-
-
-def _number_scores(truth: Floats, guess: Floats, unit: float) -> dict[str, float]:
+def _column_scores(truth: Floats, guess: Floats, target: Target, number: int) -> dict[str, float]:
+    """Return the scores of one column; the error of numbers is in the units of y."""
+    if not isinstance(target, Numbers):
+        return {"auroc": float(roc_auc_score(truth > 0, guess))}
+    unit = float(target.scale[number])
     r = float(np.corrcoef(truth, guess)[0, 1]) if np.ptp(guess) > 1e-12 else 0.0
     return {"pearson": r, "r2": float(r2_score(truth, guess)), "mae": unit * float(np.abs(truth - guess).mean())}

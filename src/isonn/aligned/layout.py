@@ -122,14 +122,14 @@ class Layout:
                     f"graph {i} of {len(graphs)} has {graphs.sizes[i]} regions, but the training graphs had {self.n}; "
                     f"give matrices of the same atlas"
                 )
-            return _places(graphs)
+            return np.arange(graphs.node_offsets[-1]) - np.repeat(graphs.node_offsets[:-1], graphs.sizes)
         keys = _keys(graphs, self.align)
         order = np.argsort(self.regions, kind="stable")
         at = np.minimum(np.searchsorted(self.regions[order], keys), self.n - 1)
         region = np.where(self.regions[order][at] == keys, order[at], -1)
-        known = np.bincount(np.repeat(np.arange(len(graphs)), graphs.sizes), region >= 0, minlength=len(graphs))
-        if (known == 0).any():
-            i = int((known == 0).argmax())
+        shared = np.bincount(np.repeat(np.arange(len(graphs)), graphs.sizes), region >= 0, minlength=len(graphs))
+        if (shared == 0).any():
+            i = int((shared == 0).argmax())
             raise InputError(
                 f"graph {i} of {len(graphs)} has no region of the training graphs (its first is {keys[0]!r}, theirs "
                 f"{self.regions[0]!r}); give matrices of the same atlas"
@@ -244,11 +244,6 @@ def _keys(graphs: GraphSet, align: str) -> NDArray[Any]:
             f"graphs of {graphs.name} have no node {align}, but the training graphs were aligned by them; add them"
         )
     return column
-
-
-def _places(graphs: GraphSet) -> IntArray:
-    """Return the number of every node within its graph."""
-    return np.arange(graphs.node_offsets[-1]) - np.repeat(graphs.node_offsets[:-1], graphs.sizes)
 
 
 def _tolerance(graphs: GraphSet) -> float:

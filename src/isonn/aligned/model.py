@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.aligned.encoder import Encoder, Scaling
+from isonn.aligned.encoder import Encoder
 from isonn.aligned.layout import Layout
 from isonn.confounds import Adjustment
 from isonn.graphs.graph import GraphSet
@@ -106,15 +106,15 @@ class AlignedModel:
         return {
             "layout": encoder.layout.describe(),
             "adjustment": encoder.adjustment.describe(),
-            "whole": encoder.scaling.whole,
+            "whole": encoder.whole,
             "sets": [asdict(regions) for regions in self.sets],
         }
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the learned numbers by name."""
         return {
-            "mean": self.encoder.scaling.mean,
-            "spread": self.encoder.scaling.spread,
+            "mean": self.encoder.mean,
+            "spread": self.encoder.spread,
             **self.encoder.adjustment.tensors(),
             **{name: getattr(self, name) for name in WEIGHTS},
         }
@@ -128,12 +128,12 @@ class AlignedModel:
             for entry in stored["sets"]
         ]
         layout, adjustment = Layout.restore(stored["layout"]), Adjustment.restore(stored["adjustment"], tensors)
-        scaling = Scaling(tensors["mean"], tensors["spread"], float(stored["whole"]))
+        encoder = Encoder(layout, adjustment, tensors["mean"], tensors["spread"], float(stored["whole"]))
         coef, connections, intercept = (tensors[name] for name in WEIGHTS)
         p = len(layout.pairs)
-        by_connection = (scaling.mean, scaling.spread, adjustment.slopes, connections)
+        by_connection = (encoder.mean, encoder.spread, adjustment.slopes, connections)
         if any(values.shape[-1:] != (p,) for values in by_connection) or len(connections) != outputs:
             raise ValueError("weights and connections differ in number")
         if coef.shape != (outputs, len(sets)) or intercept.shape != (outputs,):
             raise ValueError("weights and sets or outputs differ in number")
-        return cls(Encoder(layout, adjustment, scaling), sets, coef, connections, intercept)
+        return cls(encoder, sets, coef, connections, intercept)

@@ -192,11 +192,11 @@ def search_shuffled(statistics: PartialT, orders: IntArray, pairs: IntArray, n: 
     step = max(1, BLOCK_NUMBERS // (n * n + STARTS * n))
     for start in range(0, count, step):
         block = slice(start, min(start + step, count))
-        found = statistics(orders[:, block])
-        strongest[block] = np.abs(found).max(axis=1, initial=0.0)
-        shuffles = np.abs(found[1:] if start == 0 else found)
+        t = statistics(orders[:, block])
+        strongest[block] = np.abs(t).max(axis=1, initial=0.0)
+        shuffles = np.abs(t[1:] if start == 0 else t)
         steps += np.bincount(np.minimum(shuffles / STEP, MOST_STEPS).astype(np.int64).ravel(), minlength=len(steps))
-        matrices = as_matrices(found, pairs, n)
+        matrices = as_matrices(t, pairs, n)
         for sign in (1, -1):
             best[block] = np.maximum(best[block], grow(sign * matrices, largest)[1].max(axis=1))
     allowed = [k for k in range(largest + 1) if k in sizes]

@@ -88,9 +88,9 @@ def subtract(values: Floats, confounds: Floats, slopes: Floats) -> None:
 def check_determined(confounds: Floats, columns: Floats, names: Sequence[str], what: Sequence[str]) -> None:
     """Raise `InputError` if the confounds determine a column of the target, so that nothing is left to test."""
     for number in range(columns.shape[1]):
-        known = np.isfinite(columns[:, number])
-        target = columns[known, number] - columns[known, number].mean()
-        nuisance = Nuisance.of(confounds[known], np.ones(int(known.sum())))
+        rows = np.isfinite(columns[:, number])
+        target = columns[rows, number] - columns[rows, number].mean()
+        nuisance = Nuisance.of(confounds[rows], np.ones(len(target)))
         rest = nuisance.residuals(target[:, None])
         if (target**2).sum() > 0 and (rest**2).sum() <= DETERMINED * (target**2).sum():
             raise InputError(
@@ -176,7 +176,7 @@ class Adjustment:
     @classmethod
     def restore(cls, stored: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> Adjustment:
         """Restore from `describe` and `tensors`."""
-        numbers = {name.removeprefix("combat."): part for name, part in tensors.items() if name.startswith("combat.")}
+        numbers = {name.removeprefix("combat."): array for name, array in tensors.items() if name.startswith("combat.")}
         combat = Combat(tuple(map(str, stored["sites"])), **numbers) if stored["sites"] else None
         return cls(Confounds.restore(stored["confounds"]), tensors["slopes"], stored["site"], combat)
 

@@ -83,10 +83,10 @@ class Confounds:
     """The confounds of a model.
 
     Attributes:
-        parts: one `Confound` per column of the table.
+        each: one `Confound` per column of the table.
     """
 
-    parts: tuple[Confound, ...]
+    each: tuple[Confound, ...]
 
     @classmethod
     def learn(cls, graphs: GraphSet, names: Sequence[str], squared: Sequence[str]) -> Confounds:
@@ -94,23 +94,23 @@ class Confounds:
         odd = [name for name in squared if name not in names]
         if odd:
             raise InputError(f"squared names {odd[0]!r}, which is not a confound; the confounds are {list(names)}")
-        parts = tuple(Confound.learn(name, graphs.table[name], name in squared) for name in names)
-        columns = sum(len(part.means) for part in parts)
+        each = tuple(Confound.learn(name, graphs.table[name], name in squared) for name in names)
+        columns = sum(len(confound.means) for confound in each)
         if columns > len(graphs) - 4:
             raise InputError(
                 f"{columns} columns of confounds are too many for {len(graphs)} graphs; use fewer, at most "
                 f"{max(len(graphs) - 4, 0)}"
             )
-        return cls(parts)
+        return cls(each)
 
     @property
     def names(self) -> list[str]:
         """The names of the confounds."""
-        return [part.name for part in self.parts]
+        return [confound.name for confound in self.each]
 
     def without(self, name: str) -> Confounds:
         """Return all confounds but one."""
-        return Confounds(tuple(part for part in self.parts if part.name != name))
+        return Confounds(tuple(confound for confound in self.each if confound.name != name))
 
     def matrix(self, graphs: GraphSet) -> Floats:
         """Return the centred columns of all confounds, shape (g, columns)."""
@@ -120,13 +120,15 @@ class Confounds:
                 f"{graphs.name} has no {missing[0]!r}, but the model was fitted with the confounds "
                 f"{', '.join(self.names)}; give them with confounds=, or graphs.with_confounds(table)"
             )
-        columns = [part.columns(graphs.table[part.name]) for part in self.parts]
+        columns = [confound.columns(graphs.table[confound.name]) for confound in self.each]
         return np.column_stack([np.zeros((len(graphs), 0)), *columns])
 
     def slices(self) -> dict[str, slice]:
         """Return the columns of each confound."""
-        ends = np.cumsum([len(part.means) for part in self.parts]).tolist()
-        return {part.name: slice(end - len(part.means), end) for part, end in zip(self.parts, ends, strict=True)}
+        ends = np.cumsum([len(confound.means) for confound in self.each]).tolist()
+        return {
+            confound.name: slice(end - len(confound.means), end) for confound, end in zip(self.each, ends, strict=True)
+        }
 
     def strata(self, graphs: GraphSet) -> IntArray | None:
         """Return the joint category of each graph, shape (g,); None if there are no categories.
@@ -135,10 +137,10 @@ class Confounds:
         confound that would leave too few graphs per category does not count.
         """
         codes: IntArray | None = None
-        for part in self.parts:
-            if not part.categories:
+        for confound in self.each:
+            if not confound.categories:
                 continue
-            category = np.unique(graphs.table[part.name], return_inverse=True)[1].reshape(-1)
+            category = np.unique(graphs.table[confound.name], return_inverse=True)[1].reshape(-1)
             joint = category if codes is None else codes * (int(category.max()) + 1) + category
             joint = np.unique(joint, return_inverse=True)[1].reshape(-1).astype(np.int64)
             if len(graphs) >= LEAST_STRATUM * (int(joint.max()) + 1):
@@ -147,13 +149,15 @@ class Confounds:
 
     def describe(self) -> list[dict[str, Any]]:
         """Return the confounds as JSON."""
-        return [vars(part) for part in self.parts]
+        return [vars(confound) for confound in self.each]
 
     @classmethod
     def restore(cls, stored: Sequence[Mapping[str, Any]]) -> Confounds:
         """Restore the confounds from `describe`."""
         lists = ("categories", "means")
-        return cls(tuple(Confound(**{**part, **{name: tuple(part[name]) for name in lists}}) for part in stored))
+        return cls(
+            tuple(Confound(**{**confound, **{name: tuple(confound[name]) for name in lists}}) for confound in stored)
+        )
 
 
 def _check_complete(name: str, values: NDArray[Any]) -> None:
