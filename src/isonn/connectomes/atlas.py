@@ -6,7 +6,6 @@ import os
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isonn.errors import InputError, naming_the_extra
+from isonn.graphs.columns import take
 from isonn.graphs.io.tables import read_table
 
 #: Headers of an atlas file for region names, networks and coordinates.
@@ -37,7 +37,6 @@ FETCHED: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
 class Atlas:
     """Regions of a brain atlas.
 
@@ -51,40 +50,33 @@ class Atlas:
         Atlas(2 regions, 1 networks)
     """
 
-    names: NDArray[np.str_]
-    coordinates: NDArray[np.float64] | None = None
-    networks: NDArray[np.str_] | None = None
-
     def __init__(
         self, names: Iterable[Any], coordinates: ArrayLike | None = None, networks: Iterable[Any] | None = None
     ) -> None:
-        columns = np.array([_text(name) for name in names], dtype=np.str_)
-        if not len(columns):
+        self.names = np.array([_text(name) for name in names], dtype=np.str_)
+        self.coordinates = None if coordinates is None else np.asarray(coordinates, dtype=np.float64)
+        self.networks = None if networks is None else np.array([_text(network) for network in networks], dtype=np.str_)
+        if not len(self):
             raise InputError("names is empty; give at least one name")
-        values, counts = np.unique(columns, return_counts=True)
+        values, counts = np.unique(self.names, return_counts=True)
         if (counts > 1).any():
             raise InputError(f"two regions are called '{values[counts > 1][0]}'; give every region its own name")
-        places = None if coordinates is None else np.asarray(coordinates, dtype=np.float64)
-        if places is not None and places.shape != (len(columns), 3):
-            raise InputError(f"coordinates have shape {places.shape} for {len(columns)} regions; give x, y, z of each")
+        places, groups = self.coordinates, self.networks
+        if places is not None and places.shape != (len(self), 3):
+            raise InputError(f"coordinates have shape {places.shape} for {len(self)} regions; give x, y, z of each")
         if places is not None and not np.isfinite(places).all():
             raise InputError(
-                f"coordinates of '{columns[~np.isfinite(places).all(axis=1)][0]}' are not numbers; fill them"
+                f"coordinates of '{self.names[~np.isfinite(places).all(axis=1)][0]}' are not numbers; fill them"
             )
-        groups = None if networks is None else np.array([_text(network) for network in networks], dtype=np.str_)
-        if groups is not None and len(groups) != len(columns):
-            raise InputError(f"{len(groups)} networks for {len(columns)} regions; give one per region")
-        object.__setattr__(self, "names", columns)
-        object.__setattr__(self, "coordinates", places)
-        object.__setattr__(self, "networks", groups)
+        if groups is not None and len(groups) != len(self):
+            raise InputError(f"{len(groups)} networks for {len(self)} regions; give one per region")
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __getitem__(self, regions: Any) -> Atlas:
         """Return some of the regions, as ``atlas[:90]`` or ``atlas[mask]``."""
-        columns = (None if column is None else column[regions] for column in (self.coordinates, self.networks))
-        return Atlas(self.names[regions], *columns)
+        return Atlas(self.names[regions], take(self.coordinates, regions), take(self.networks, regions))
 
     def __repr__(self) -> str:
         parts = [f"{len(self)} regions"]
@@ -201,13 +193,13 @@ def _columns(table: Any) -> dict[str, list[Any]]:
 
 def _from_columns(columns: dict[str, list[Any]], where: str) -> Atlas:
     """Create an atlas from columns of names, networks and coordinates; the first row may be the background."""
-    found = next((columns[name] for name in NAMES if name in columns), None)
-    if found is None:
+    column = next((name for name in NAMES if name in columns), None)
+    if column is None:
         raise InputError(
             f"{where} has the columns {', '.join(columns)[:80]}; call the one with the names 'name', and x, y, z and "
             f"network if there are any"
         )
-    names = [_text(name) for name in found]
+    names = [_text(name) for name in columns[column]]
     skip = int(len(names) > 1 and names[0].strip().lower() in BACKGROUND)
     networks = next((columns[name][skip:] for name in NETWORKS if name in columns), None)
     if networks is None:  # names such as "7Networks_LH_Vis_1" hold them

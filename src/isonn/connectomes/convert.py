@@ -23,6 +23,7 @@ from isonn.connectomes.participants import (
 )
 from isonn.connectomes.quality import problems
 from isonn.errors import InputError, IsoNNWarning
+from isonn.graphs.columns import offsets_of, read_only, take
 from isonn.graphs.graph import GraphSet
 
 #: Matrices are symmetric if their halves differ by less than this share of the largest weight.
@@ -246,7 +247,6 @@ def _absent(
 def _graphs(stack: NDArray[np.floating], absent: NDArray[np.bool_], atlas: Atlas | None, directed: bool) -> GraphSet:
     """Return the graphs, one subject at a time, so that no copy of all matrices is made."""
     g, n = stack.shape[:2]
-    sizes = n - absent.sum(axis=1)
     many = stack.size > COMPACT
     whole = np.array([np.count_nonzero(matrix) for matrix in stack])  # an upper limit of the cells of each graph
     edges = np.empty((int(whole.sum()), 2), dtype=np.int16 if many and n < 2**15 else np.int64)
@@ -263,22 +263,17 @@ def _graphs(stack: NDArray[np.floating], absent: NDArray[np.bool_], atlas: Atlas
         end = at + len(row)
         edges[at:end, 0], edges[at:end, 1], weights[at:end] = row, column, cells[row, column]
         counts[i], at = len(row), end
-    edges, weights = edges[:at], weights[:at]
-    edges.flags.writeable = weights.flags.writeable = False  # so that the set does not copy them
-    kept = np.flatnonzero(~absent.reshape(-1)) % n
-
-    def tiled(column: NDArray[Any] | None) -> NDArray[Any] | None:
-        return None if column is None else column[kept]
-
-    names = np.array([str(i) for i in range(n)]) if atlas is None and absent.any() else None
+    if atlas is None and absent.any():
+        atlas = Atlas(range(n))
+    region_of_node = np.flatnonzero(~absent.reshape(-1)) % n
     return GraphSet(
-        node_offsets=np.concatenate([[0], np.cumsum(sizes)]),
-        edge_offsets=np.concatenate([[0], np.cumsum(counts)]),
-        edges=edges,
-        weights=None if bool((weights == 1).all()) else weights,
-        node_names=tiled(names if atlas is None else atlas.names),
-        node_labels=tiled(None if atlas is None else atlas.networks),
-        node_attributes=tiled(None if atlas is None else atlas.coordinates),
+        node_offsets=offsets_of(n - absent.sum(axis=1)),
+        edge_offsets=offsets_of(counts),
+        edges=read_only(edges[:at]),  # so that the set does not copy them
+        weights=None if bool((weights[:at] == 1).all()) else read_only(weights[:at]),
+        node_names=None if atlas is None else take(atlas.names, region_of_node),
+        node_labels=None if atlas is None else take(atlas.networks, region_of_node),
+        node_attributes=None if atlas is None else take(atlas.coordinates, region_of_node),
     )
 
 

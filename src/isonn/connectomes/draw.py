@@ -11,7 +11,7 @@ import numpy as np
 
 from isonn.connectomes.atlas import by_network
 from isonn.explain.template import Template
-from isonn.graphs.columns import OF_CELLS, OF_NODES
+from isonn.graphs.columns import columns_at
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
 from isonn.report.draw import Drawing, Mark, Scene, Symbols, register_drawer, shortened
@@ -106,13 +106,8 @@ def _reordered(graph: Graph, order: IntArray) -> Graph:
     edges = np.argsort(order)[graph.edges]
     cells = np.lexsort((edges[:, 1], edges[:, 0]))
     names = map(str, range(graph.n)) if graph.node_names is None else short_names(graph.node_names.tolist())
-    moved = {
-        column: getattr(graph, column)[rows]
-        for columns, rows in ((OF_CELLS, cells), (OF_NODES, order))
-        for column in columns
-        if getattr(graph, column) is not None
-    }
-    return replace(graph, **{**moved, "edges": edges[cells], "node_names": np.array([*names])[order]})
+    moved = {**columns_at(graph, cells, order), "node_names": np.array([*names])[order]}
+    return replace(graph, edges=edges[cells], **moved)
 
 
 def _moved(mark: Mark, place: IntArray) -> Mark:
