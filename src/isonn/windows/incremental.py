@@ -24,10 +24,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from isonn.matching.exact import warn_of_cost
 from isonn.matching.matcher import check_pair
@@ -41,7 +39,7 @@ from isonn.windows.certificates import (
     rounding,
 )
 from isonn.windows.cut import check_windows, cut_half, cut_windows
-from isonn.windows.match import FloatArray, IntArray, Windows, relabel
+from isonn.windows.match import FloatArray, IntArray, Matched, WindowDistance, Windows, relabel
 
 
 class CertifiedWindows:
@@ -84,10 +82,10 @@ class CertifiedWindows:
         """Return `exact_distance` of templates ``(c, k, k)`` and windows, ``(w, c)``; gradients reach the templates."""
         check_pair(templates, self.adjacency[:, : self.k, : self.k])
         warn_of_cost(self.k, len(templates), self._per_graph * len(self))
-        distance: Tensor = _CertifiedDistance.apply(templates, self)
+        distance: Tensor = WindowDistance.apply(templates, self.adjacency, self.match)
         return distance.t()
 
-    def match(self, templates: Tensor) -> tuple[Tensor, IntArray, Windows]:
+    def match(self, templates: Tensor) -> Matched:
         """Return distances ``(c, w)``, winning permutations ``(c, w)``, and their windows."""
         rows, windows, facts = self._selected()
         if len(self._known) != len(templates):
@@ -109,20 +107,6 @@ class CertifiedWindows:
             return None, self._windows, self._facts
         rows = (self._graphs.numpy()[:, None] * self._per_graph + np.arange(self._per_graph)).ravel()
         return rows, self._windows[rows], self._facts[rows]
-
-
-class _CertifiedDistance(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, templates: Tensor, windows: CertifiedWindows) -> Tensor:
-        distance, ctx.winners, ctx.windows = windows.match(templates.detach())
-        ctx.save_for_backward(templates)
-        return distance
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        (templates,) = ctx.saved_tensors
-        return ctx.windows.template_gradient(templates.detach(), ctx.winners, grad.contiguous().numpy()), None
 
 
 class _Step:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -63,21 +64,27 @@ def window_distance(templates: Tensor, adjacency: Tensor, half: bool = False) ->
         torch.Size([2, 36])
     """
     check_windows(adjacency, templates.shape[-1])
-    distance: Tensor = _WindowDistance.apply(templates, adjacency, half)
+    windows = Windows.of(adjacency.detach(), templates.shape[-1], half)
+    warn_of_cost(windows.k, len(templates), len(windows))
+
+    def match(templates: Tensor) -> Matched:
+        distance = templates.new_empty(len(templates), len(windows))
+        winners = np.empty(distance.shape, dtype=windows.number)
+        for i, template in enumerate(templates):
+            windows.match(template.flatten(), winners[i], distance[i].numpy())
+        return distance, winners, windows
+
+    distance: Tensor = WindowDistance.apply(templates, adjacency, match)
     return distance
 
 
-class _WindowDistance(torch.autograd.Function):
+class WindowDistance(torch.autograd.Function):
+    """The distances that a function finds for templates, with gradients through the winning permutations."""
+
     @staticmethod
-    def forward(ctx: Any, templates: Tensor, adjacency: Tensor, half: bool) -> Tensor:
-        windows = Windows.of(adjacency.detach(), templates.shape[-1], half)
-        warn_of_cost(windows.k, len(templates), len(windows))
-        distance = templates.new_empty(len(templates), len(windows))
-        winners = np.empty(distance.shape, dtype=windows.number)
-        for i, template in enumerate(templates.detach()):
-            windows.match(template.flatten(), winners[i], distance[i].numpy())
+    def forward(ctx: Any, templates: Tensor, adjacency: Tensor, match: Callable[[Tensor], Matched]) -> Tensor:
+        distance, ctx.winners, ctx.windows = match(templates.detach())
         ctx.save_for_backward(templates, adjacency)
-        ctx.windows, ctx.winners = windows, winners
         return distance
 
     @staticmethod
@@ -216,6 +223,10 @@ class Windows:
 
         for_each_block(lambda: work, graphs, 1)
         return torch.from_numpy(gradient)
+
+
+#: Distances ``(c, w)``, winning permutations ``(c, w)``, and their windows.
+Matched = tuple[Tensor, IntArray, Windows]
 
 
 @lru_cache(maxsize=16)
