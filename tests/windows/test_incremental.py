@@ -143,7 +143,7 @@ def test_snapshots_nobody_needs_are_dropped_and_nothing_changes(generator, monke
     adjacency, templates = draw(generator, torch.float32, graphs=1)
     windows = CertifiedWindows(adjacency, 5)
     learn(windows, adjacency, templates, generator, 40, 0.01)
-    assert len(windows._known[0][1].snapshots) < 40
+    assert len(windows._certified[0][1].snapshots) < 40
 
 
 @pytest.mark.parametrize(

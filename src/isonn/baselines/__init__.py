@@ -70,30 +70,23 @@ __all__ = [
     "WLClassifier",
 ]
 
-#: The module of each name, by prefix of the name.
+#: How the names of each module begin.
 _HOME = {
-    "AutoEncoder": "matrix_networks",
-    "CNN": "matrix_networks",
-    "CPM": "cpm",
-    "DegreeHistogram": "simple",
-    "ECFP": "ecfp",
-    "EdgesSVM": "linear_edges",
-    "Frequent": "frequent",
-    "GCN": "graph_networks",
-    "GIN": "graph_networks",
-    "GraphSize": "simple",
-    "LinearEdges": "linear_edges",
-    "Majority": "simple",
-    "NBS": "nbs",
-    "SDBN": "matrix_networks",
-    "TangentSVM": "linear_edges",
-    "WL": "weisfeiler_lehman",
+    "cpm": ("CPM",),
+    "ecfp": ("ECFP",),
+    "frequent": ("Frequent",),
+    "graph_networks": ("GCN", "GIN"),
+    "linear_edges": ("EdgesSVM", "LinearEdges", "TangentSVM"),
+    "matrix_networks": ("AutoEncoder", "CNN", "SDBN"),
+    "nbs": ("NBS",),
+    "simple": ("DegreeHistogram", "GraphSize", "Majority"),
+    "weisfeiler_lehman": ("WL",),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        home = next(module for start, module in _HOME.items() if name.startswith(start))
+        home = next(module for module, begin in _HOME.items() if name.startswith(begin))
         with naming_the_extra(name):
             return getattr(importlib.import_module(f"isonn.baselines.{home}"), name)
     raise AttributeError(f"module 'isonn.baselines' has no attribute {name!r}")

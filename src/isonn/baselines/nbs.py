@@ -130,19 +130,14 @@ class NBSClassifier(LinearEdgesClassifier):
         super()._prepare(graphs, targets)
         features, pairs = super()._features(graphs), np.column_stack(self._cells)
         links = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
+        features, seed = features[:, links], resolve_seed(self.random_state)
         self.components_ = network_based_statistic(
-            features[:, links],
-            targets,
-            pairs[links],
-            self.threshold,
-            self.permutations,
-            resolve_seed(self.random_state),
+            features, targets, pairs[links], self.threshold, self.permutations, seed
         )
-        kept = [component.edges for component in self.components_ if component.p_value <= 0.05] or [
-            component.edges for component in self.components_[:1]
-        ]
+        significant = [component for component in self.components_ if component.p_value <= 0.05]
+        kept = [component.edges for component in significant or self.components_[:1]]
         if not kept and len(links):
-            kept = [np.array([_strength(features[:, links], targets).argmax()])]
+            kept = [np.array([_strength(features, targets).argmax()])]
         self.kept_ = links[np.concatenate(kept) if kept else []]
         self.edges_ = pairs[self.kept_]
 

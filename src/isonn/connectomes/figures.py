@@ -341,8 +341,9 @@ def _title(subnetwork: Subnetwork) -> str:
     names = subnetwork.regions.split(" + ")
     lines = [_cut(name, 34) for name in names[:3]]
     lines += [f"and {len(names) - 3} more"] if len(names) > 3 else []
-    known = subnetwork.p_value == subnetwork.p_value
-    return "\n".join([*lines, *([f"p = {subnetwork.p_value:.2g}"] if known else [])])
+    if not np.isnan(subnetwork.p_value):
+        lines.append(f"p = {subnetwork.p_value:.2g}")
+    return "\n".join(lines)
 
 
 def _cut(name: str, most: int = 24) -> str:

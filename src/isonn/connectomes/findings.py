@@ -320,13 +320,13 @@ def atlas_of(names: Sequence[str], atlas: Any) -> Atlas:
     return given[[place[name] for name in names]]
 
 
-def _with_values(found: Findings, model: Any, column: int, data: Any) -> Findings:
+def _with_values(result: Findings, model: Any, column: int, data: Any) -> Findings:
     """Add the mean connection of each sub-network in each graph, in the units of the matrices."""
     graphs = as_graphset(data)
     if graphs.y is None:
-        return found
-    place = {name: i for i, name in enumerate(found.names)}
-    members = [[place[name] for name in line.regions.split(" + ")] for line in found.subnetworks]
+        return result
+    place = {name: i for i, name in enumerate(result.names)}
+    members = [[place[name] for name in line.regions.split(" + ")] for line in result.subnetworks]
     values = np.zeros((len(graphs), len(members)))
     for rows, matrices, _ in model.model_.layout.matrices(graphs):
         for number, nodes in enumerate(members):
@@ -335,7 +335,7 @@ def _with_values(found: Findings, model: Any, column: int, data: Any) -> Finding
     y = graphs.y if graphs.y.ndim == 1 else graphs.y[:, column]
     if not model.target_.numeric:
         y = np.array([str(graphs.class_names.get(value, value)) for value in y.tolist()])
-    return replace(found, groups=y, values=values)
+    return replace(result, groups=y, values=values)
 
 
 def _of_subject(e: Explanation, atlas: Any, top: int) -> Findings:

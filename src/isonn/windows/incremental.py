@@ -65,7 +65,7 @@ class CertifiedWindows:
         self.adjacency, self.k, self.side, self.half = adjacency, k, adjacency.shape[1] - k + 1, half
         self._windows = Windows.of(adjacency, k, half)
         self._facts = Facts.of(adjacency, k, cut_half if half else cut_windows)
-        self._known: list[tuple[Certificates, TemplateLog]] = []
+        self._certified: list[tuple[Certificates, TemplateLog]] = []  # one per template
         self._graphs: Tensor | None = None
         self._per_graph = len(self._windows) // len(adjacency)
 
@@ -88,11 +88,11 @@ class CertifiedWindows:
     def match(self, templates: Tensor) -> Matched:
         """Return distances ``(c, w)``, winning permutations ``(c, w)``, and their windows."""
         rows, windows, facts = self._selected()
-        if len(self._known) != len(templates):
-            self._known[:] = [(Certificates.empty(self._windows), TemplateLog()) for _ in templates]
+        if len(self._certified) != len(templates):
+            self._certified[:] = [(Certificates.empty(self._windows), TemplateLog()) for _ in templates]
         distances = templates.new_empty(len(templates), len(windows))
         winners = np.empty(distances.shape, dtype=windows.number)
-        for i, (certificates, log) in enumerate(self._known):
+        for i, (certificates, log) in enumerate(self._certified):
             log.drop_unused(certificates)
             some = certificates if rows is None else certificates[rows]
             _Step(templates[i].flatten(), windows, facts, some, log).match(distances[i].numpy())

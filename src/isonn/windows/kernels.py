@@ -173,8 +173,8 @@ def certain_below(coefficients, least, columns, lengths, drift, snapshots, score
     """
     a, b, c = coefficients
     for w in range(len(room)):
-        own = least + a * columns[0, w] + b * columns[1, w] + c * columns[2, w]
-        room[w] = 2 * (own - (scores[w] + drift[snapshots[w]] * lengths[w]))
+        least_score = least + a * columns[0, w] + b * columns[1, w] + c * columns[2, w]
+        room[w] = 2 * (least_score - (scores[w] + drift[snapshots[w]] * lengths[w]))
 
 
 @compiled(fastmath=_FAST, error_model="numpy")

@@ -83,16 +83,16 @@ class IsoLayer(nn.Module):
         maps: Tensor = self._similarities(graphs)
         there = None if mask is None else real_windows(mask, self.k, maps)
         if self.normalize == "templates":
-            parts = maps.softmax(1)
-            return parts if there is None else parts * there
+            shares = maps.softmax(1)
+            return shares if there is None else shares * there
         if there is not None:
             maps = maps.masked_fill(~there, -torch.inf)
-        parts = maps.flatten(2).softmax(2).view(maps.shape)
+        shares = maps.flatten(2).softmax(2).view(maps.shape)
         if there is not None:
-            parts = torch.where(there, parts, 0.0)  # a graph without windows has no softmax, and no share
+            shares = torch.where(there, shares, 0.0)  # a graph without windows has no softmax, and no share
         if self.normalize != "relative":
-            return parts
-        return parts * (maps.shape[2:].numel() if there is None else there.sum((2, 3), keepdim=True))
+            return shares
+        return shares * (maps.shape[2:].numel() if there is None else there.sum((2, 3), keepdim=True))
 
     def distances(self, graphs: Inputs) -> Tensor:
         """Return the features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``.

@@ -39,7 +39,10 @@ class AfterMaps:
 
     def __init__(self, model: IsoNN) -> None:
         self.layer, *later = (layer for layer in model.features if isinstance(layer, IsoLayer))
-        self._later, self._head = [copy.deepcopy(layer).double() for layer in later], model.head
+        self._later = [copy.deepcopy(layer).double() for layer in later]
+        first, *self._rest = model.head
+        assert isinstance(first, nn.Linear)
+        self._first = first
 
     def outputs(self, maps: Tensor) -> Logits:
         """Return the outputs for first-layer maps: (b, c, m, m) to (b, outputs)."""
@@ -86,7 +89,7 @@ class AfterMaps:
     def sums(self, maps: Tensor) -> Tensor:
         """Compute the head's first layer without copying all its weights: (b, c, m, m) to (b, width)."""
         features = self._deeper(maps.flatten(0, 1)).reshape(len(maps), -1)
-        first = _linear(self._head[0])
+        first = self._first
         sums = first.bias.detach().double().expand(len(features), -1)
         step = max(1, BLOCK_NUMBERS // first.out_features)
         for start in range(0, features.shape[1], step):
@@ -96,7 +99,7 @@ class AfterMaps:
 
     def logits(self, sums: Tensor) -> Tensor:
         """Compute the rest of the head from the sums of its first layer."""
-        for layer in list(self._head)[1:]:
+        for layer in self._rest:
             if isinstance(layer, nn.Linear):
                 sums = sums @ layer.weight.detach().double().t() + layer.bias.detach().double()
             else:
@@ -105,7 +108,7 @@ class AfterMaps:
 
     def _shallow_change(self, maps: Tensor, entries: Tensor) -> Tensor:
         """Return the change of the head's first sums when one entry is 0, which is one column of the weights."""
-        columns: Tensor = _linear(self._head[0]).weight.detach()[:, entries].double()
+        columns: Tensor = self._first.weight.detach()[:, entries].double()
         return columns.t() * -maps.view(-1)[entries, None]
 
     def _deep_change(self, maps: Tensor, entries: Tensor) -> Tensor:
@@ -115,20 +118,15 @@ class AfterMaps:
         removed = maps[template].flatten(1)
         removed[torch.arange(len(entries)), place] = 0
         change = self._deeper(removed.view(-1, m, m)) - self._deeper(maps)[template]
-        weight, width = _linear(self._head[0]).weight.detach(), change.shape[1]
+        weight, width = self._first.weight.detach(), change.shape[1]
         sums = change.new_empty(len(entries), len(weight))
         for i in template.unique().tolist():  # the maps computed from map i are contiguous
             sums[template == i] = change[template == i] @ weight[:, i * width : (i + 1) * width].double().t()
         return sums
 
     def _removals_at_once(self, side: int) -> int:
-        widest, maps = _linear(self._head[0]).out_features, 1
+        widest, maps = self._first.out_features, 1
         for later in self._later:
             side, maps = side - later.k + 1, maps * later.c
             widest = max(widest, maps * side * side * later.k**2)
         return max(1, BLOCK_NUMBERS // widest)
-
-
-def _linear(layer: nn.Module) -> nn.Linear:
-    assert isinstance(layer, nn.Linear)
-    return layer
