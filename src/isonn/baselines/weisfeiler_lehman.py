@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from isonn.baselines.shapes import Shape, ShapeReader
@@ -187,12 +187,14 @@ def _choose(kernels: Iterable[tuple[int, Matrix]], targets: NDArray[Any], seed: 
     if n_folds < 2:  # a class with one graph cannot be in both parts of a split
         number, kernel = next(iter(kernels))
         return number, 1.0, kernel
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(targets, targets))
     best, most = None, -1
     for number, kernel in kernels:
         for penalty in PENALTIES:
-            predicted = cross_val_predict(SVC(C=penalty, kernel="precomputed"), kernel, targets, cv=folds)
-            correct = int((predicted == targets).sum())
+            correct = 0
+            for train, test in folds:  # cross_val_predict would take one and a half times as long on MUTAG
+                svm = SVC(C=penalty, kernel="precomputed").fit(kernel[np.ix_(train, train)], targets[train])
+                correct += int((svm.predict(kernel[np.ix_(test, train)]) == targets[test]).sum())
             if correct > most:
                 best, most = (number, penalty, kernel), correct
     assert best is not None
