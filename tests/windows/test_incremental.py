@@ -9,14 +9,13 @@ import torch
 import isonn
 from isonn.errors import InputError
 from isonn.matching import exact_distance
-from isonn.matching.exact import exact_winners
-from isonn.matching.permutations import permutations
+from isonn.matching.exact import exact_winners, relabelled
+from isonn.matching.permutations import cells_of_all, permutations
 from isonn.nn import IsoLayer
 from isonn.windows import incremental as certified
 from isonn.windows.certificates import twin_codes, twins_of
 from isonn.windows.cut import cut_windows
 from isonn.windows.incremental import CertifiedWindows
-from isonn.windows.match import cells_of_all, relabel
 
 
 @pytest.fixture
@@ -230,7 +229,7 @@ def test_permutations_left_out_for_twins_change_no_region(k, generator):
     regions[0] = 0
     patterns, permutations_of = twins_of(twin_codes(regions), k)
     template = torch.randn(k * k, dtype=torch.float64, generator=generator)
-    score = regions.flatten(1).double() @ torch.from_numpy(relabel(template)).t()
+    score = regions.flatten(1).double() @ relabelled(template[None]).t()
     for row, pattern in zip(score, patterns, strict=True):
         tried = permutations_of[pattern]
         if tried is not None:  # the same values, each several times

@@ -27,7 +27,7 @@ from torch.autograd.function import once_differentiable
 
 from isonn.errors import IsoNNWarning
 from isonn.matching.matcher import Matcher, check_pair
-from isonn.matching.permutations import cells_of, check_enumerable, permutations
+from isonn.matching.permutations import cells_of_all, check_enumerable, permutations
 from isonn.seeding import torch_threads
 
 #: Numbers in one block of the product. Blocks of 2^19 to 2^20 float32 (2 to 4 MB), which stay in the cache, were
@@ -36,8 +36,6 @@ BLOCK_NUMBERS = 2**20
 #: Permutations in one block, so that at k >= 7 a block still has enough regions for an efficient product. A divisor of
 #: 7!, so that no block is nearly empty.
 BLOCK_PERMUTATIONS = 1008
-#: Largest k for which the positions of all entries under all permutations are cached: 21 MB at k = 8.
-MAX_KEPT_K = 8
 #: Multiplications per second of one core of the development machine; only used to warn about long passes.
 MULTIPLICATIONS_A_SECOND = 2.5e10
 #: Expected seconds of a pass over all regions above which a warning appears: ten minutes.
@@ -152,22 +150,22 @@ def _is_small(templates: Tensor, regions: Tensor) -> bool:
 def _template_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor) -> Tensor:
     """Compute d/dK sum_w g_w |K - P'M_wP|^2 = 2 K sum(g) - 2 sum_w g_w P'M_wP, by permutation."""
     # Regions with the same winner are added before relabelling, so entries are permuted once per permutation.
-    every = permutations(_side(templates)).to(templates.device)
+    every = torch.from_numpy(cells_of_all(_side(templates)))
     gradient = 2 * templates * grad.sum(0)[:, None]
     by_winner = _sum_by_winner(regions, grad, winners, len(every))
     for i in range(len(templates)):
-        if len(every) <= BLOCK_PERMUTATIONS:  # with so few, finding the unused ones costs more than it saves
-            cells, sums = all_cells(_side(templates)).to(templates.device), by_winner[i]
-        else:
+        cells, sums = every, by_winner[i]
+        if len(every) > BLOCK_PERMUTATIONS:  # with fewer, finding the unused ones costs more than it saves
             used = torch.bincount(winners[i], minlength=len(every)).nonzero().squeeze(1)
-            cells, sums = cells_of(every[used]), by_winner[i, used]
+            cells, sums = every[used.cpu()], sums[used]
+        cells = cells.to(templates.device, torch.int64)
         gradient[i].index_add_(0, cells.flatten(), sums.flatten(), alpha=-2)
     return gradient
 
 
 def _region_gradient(templates: Tensor, regions: Tensor, winners: Tensor, grad: Tensor) -> Tensor:
     """Compute d/dM sum_i g_i |PK_iP' - M|^2 = 2 M sum(g) - 2 sum_i g_i PK_iP', with the winning permutations."""
-    table = _relabelled(templates)
+    table = relabelled(templates)
     if regions.device.type == "cpu":
         won = torch.from_numpy(_membership(grad, winners, len(table)) @ table.numpy())
     else:
@@ -184,15 +182,9 @@ def _template_gradient_at_once(templates: Tensor, regions: Tensor, winners: Tens
 
 
 @lru_cache(maxsize=16)
-def all_cells(k: int) -> Tensor:
-    """Return `cells_of` all permutations, cached."""
-    return cells_of(permutations(k))
-
-
-@lru_cache(maxsize=16)
 def _all_cells_back(k: int) -> NDArray[np.int64]:
     """Return the inverse map, from an entry of the template to that of the relabelled region."""
-    return all_cells(k).argsort(1).numpy()
+    return cells_of_all(k).argsort(1)
 
 
 def _match(templates: Tensor, regions: Tensor) -> tuple[Tensor, Tensor]:
@@ -202,8 +194,8 @@ def _match(templates: Tensor, regions: Tensor) -> tuple[Tensor, Tensor]:
     if c > 1 and count > BLOCK_PERMUTATIONS:  # one template fills its blocks; more at once would only use more memory
         each = [_match(template[None], regions) for template in templates]
         return torch.cat([distance for distance, _ in each]), torch.cat([winners for _, winners in each])
-    table = _relabelled(templates)  # (c * k!, entries)
-    ranked = table if (middle := centred(templates)) is None else _relabelled(middle)
+    table = relabelled(templates)  # (c * k!, entries)
+    ranked = table if (middle := centred(templates)) is None else relabelled(middle)
     if templates.device.type == "cpu" and len(table) * w <= SMALL_PRODUCT:
         return _match_at_once(table, ranked, regions, c)
     parts = ranked.split(c * BLOCK_PERMUTATIONS)
@@ -253,14 +245,14 @@ def _match_at_once(table: Tensor, ranked: Tensor, regions: Tensor, c: int) -> tu
     return torch.from_numpy(np.einsum("cwe,cwe->cw", gap, gap)), torch.from_numpy(winners)
 
 
-def _relabelled(templates: Tensor) -> Tensor:
-    """Return every flat template under every permutation, ``(c * k!, k*k)``."""
-    k = _side(templates)
-    if k <= MAX_KEPT_K:
-        cells = all_cells(k).to(templates.device)
-        return templates.index_select(1, cells.flatten()).view(len(templates) * len(cells), cells.shape[1])
-    every = permutations(k).to(templates.device)
-    return torch.cat([template[cells_of(some)] for template in templates for some in every.split(2**15)])
+def relabelled(templates: Tensor) -> Tensor:
+    """Return every flat template, ``(c, k*k)``, under every permutation, ``(c * k!, k*k)``."""
+    cells = cells_of_all(_side(templates))
+    if templates.device.type == "cpu":
+        table = torch.from_numpy(templates.detach().numpy().take(cells, axis=1))
+    else:
+        table = templates[:, torch.from_numpy(cells).to(templates.device, torch.int64)]
+    return table.view(-1, templates.shape[1])
 
 
 def _side(templates: Tensor) -> int:

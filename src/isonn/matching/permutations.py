@@ -6,7 +6,9 @@ import itertools
 import math
 from functools import lru_cache
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from isonn.errors import InputError
@@ -37,6 +39,12 @@ def permutations(k: int) -> Tensor:
     """
     check_enumerable(k)
     return torch.tensor(list(itertools.permutations(range(k))), dtype=torch.int64).reshape(-1, k)
+
+
+@lru_cache(maxsize=16)
+def cells_of_all(k: int) -> NDArray[np.uint8]:
+    """Return `cells_of` all permutations, ``(k!, k*k)``, in one byte each; cached, so do not modify."""
+    return cells_of(permutations(k)).numpy().astype(np.uint8)
 
 
 def cells_of(permutations: Tensor) -> Tensor:

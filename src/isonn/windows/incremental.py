@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from isonn.matching.exact import warn_of_cost
+from isonn.matching.exact import relabelled, warn_of_cost
 from isonn.matching.matcher import check_pair
 from isonn.windows.best import best_permutations, settle
 from isonn.windows.certificates import (
@@ -39,7 +39,7 @@ from isonn.windows.certificates import (
     rounding,
 )
 from isonn.windows.cut import check_windows, cut_half, cut_windows
-from isonn.windows.match import FloatArray, IntArray, Matched, WindowDistance, Windows, relabel
+from isonn.windows.match import FloatArray, IntArray, Matched, WindowDistance, Windows
 
 
 class CertifiedWindows:
@@ -118,7 +118,7 @@ class _Step:
         self.windows, self.facts, self.certificates, self.log = windows, facts, certificates, log
         k = windows.k
         self.template = template.numpy().astype(np.float64)
-        self.table = relabel(template)
+        self.table = relabelled(template[None]).numpy()
         self.drift = log.drift(self.template).astype(facts.lengths.dtype)
         diagonal, rest = means_of(self.template[None])[:, 0].tolist()
         square, unit = float(self.template @ self.template), rounding(k, template.dtype)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from isonn.matching.exact import centred, for_each_block, warn_of_cost
-from isonn.matching.permutations import cells_of, permutations
+from isonn.matching.exact import centred, for_each_block, relabelled, warn_of_cost
+from isonn.matching.permutations import cells_of_all
 from isonn.windows.cut import check_windows, half_places
 
 FloatArray = NDArray[np.floating]
@@ -153,8 +153,8 @@ class Windows:
 
         announce("match windows", kernels.match_runs if self.whole else kernels.match_at)
         middle = centred(template[None])
-        table = relabel(template)
-        ranked = fill_up(table if middle is None else relabel(middle[0]))
+        table = relabelled(template[None]).numpy()
+        ranked = fill_up(table if middle is None else relabelled(middle).numpy())
         matrices = self.flat.reshape(-1, self.n**2)
         m = self.n - self.k + 1
         runs = -(-((m - 1) * self.n + m) // kernels.RUN) * len(matrices)
@@ -211,7 +211,7 @@ class Windows:
         """Return the gradient of the flat matrices, given that of the distances, ``(c, windows)``."""
         from isonn.windows import kernels
 
-        tables = [relabel(template.flatten()) for template in templates]
+        tables = relabelled(templates.flatten(1)).numpy().reshape(len(templates), -1, self.k**2)
         gradient = np.zeros_like(self.flat)
         graphs = len(self.flat) // self.n**2
         each = len(self) // graphs
@@ -236,18 +236,6 @@ def window_starts(graphs: int, n: int, k: int, half: bool = False) -> IntArray:
     places = half_places(m)[0].numpy() if half else np.arange(m * m)
     starts: IntArray = (np.arange(graphs)[:, None] * n * n + places // m * n + places % m).ravel()
     return starts
-
-
-@lru_cache(maxsize=8)
-def cells_of_all(k: int) -> IntArray:
-    """Return the source of each cell of a relabelled matrix, ``(k!, k*k)``, in one byte each."""
-    return cells_of(permutations(k)).numpy().astype(np.uint8)
-
-
-def relabel(template: Tensor) -> FloatArray:
-    """Return a flat template under all permutations, ``(k!, k*k)``."""
-    table: FloatArray = template.numpy()[cells_of_all(math.isqrt(len(template)))]
-    return table
 
 
 def fill_up(table: FloatArray) -> FloatArray:
