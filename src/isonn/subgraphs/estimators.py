@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, NoReturn
 
@@ -22,7 +23,7 @@ from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphs, as_graphset, as_one_graph, standardization_of
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import as_stream
-from isonn.heads import Head, LinearHead, get_head, join_groups
+from isonn.heads import LinearHead, get_head, join_groups
 from isonn.heads.boosting import trained_by
 from isonn.heads.head import below, prefixed
 from isonn.heads.scores import Scores
@@ -40,49 +41,21 @@ from isonn.subgraphs.views import View, view_param_from_json
 from isonn.targets import as_y
 
 
+@dataclass(eq=False, repr=False)
 class SubgraphEstimator(GraphEstimator):
     """The common base of the classifier and the regressor: a vectorizer, features and a head."""
 
-    seed_: int
-    held_out_score_: Scores | None
-    held_out_by_target_: dict[Any, Scores]
-    vectorizer_: SubgraphVectorizer
-    head_: Head
-    kind_: str
-    max_nodes_: int
-    sampled_: dict[int, float]
-    weights_: dict[Any, Any]
-    calibration_: dict[Any, float]
-    _model: SubgraphModel
-    _marks: ClassMarks
-    _held_out_columns: list[Scores]
-    _calibration: NDArray[np.float64] | None
-    _trust: Trust | None = None
-
-    def __init__(
-        self,
-        max_nodes: int | str = "auto",
-        n_templates: int | None = None,
-        *,
-        view: str | View | Sequence[str | View] = "auto",
-        head: str = "auto",
-        min_support: int = 2,
-        max_subgraphs: int = 100_000,
-        keep_examples: bool | str = False,
-        n_jobs: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_nodes = max_nodes
-        self.n_templates = n_templates
-        self.view = view
-        self.head = head
-        self.min_support = min_support
-        self.max_subgraphs = max_subgraphs
-        self.keep_examples = keep_examples
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    max_nodes: int | str = "auto"
+    n_templates: int | None = None
+    _: KW_ONLY
+    view: str | View | Sequence[str | View] = "auto"
+    head: str = "auto"
+    min_support: int = 2
+    max_subgraphs: int = 100_000
+    keep_examples: bool | str = False
+    n_jobs: int = 1
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, sample_weight: Any = None) -> Self:
         """Fit to graphs ``X`` and targets ``y``.
@@ -387,6 +360,7 @@ class SubgraphEstimator(GraphEstimator):
         if calibration is not None and calibration.shape != self.target_.classes.shape:
             raise ValueError("each class has one calibration error")
         self._publish(model, [dict(scores) for scores in details["held_out_columns"]], calibration)
+        self._trust = self._conformal = None
         if trust := below("trust", tensors):
             terms = sum(len(group.names) for group in terms_of(self.kind_))
             columns = self._model.features.columns
@@ -394,6 +368,7 @@ class SubgraphEstimator(GraphEstimator):
             self._conformal = self._trust.conformal
 
 
+@dataclass(eq=False, repr=False)
 class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
     """Classify graphs by the connected subgraphs they contain, and show which of them decide.
 
@@ -444,36 +419,10 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         >>> isonn.testing.assert_relabelling_invariant(clf, graphs[:20])
     """
 
-    _supports_gaps = True
+    _: KW_ONLY
+    class_weight: str | Mapping[Any, float] | None = None
 
-    def __init__(
-        self,
-        max_nodes: int | str = "auto",
-        n_templates: int | None = None,
-        *,
-        view: str | View | Sequence[str | View] = "auto",
-        head: str = "auto",
-        min_support: int = 2,
-        max_subgraphs: int = 100_000,
-        class_weight: str | Mapping[Any, float] | None = None,
-        keep_examples: bool | str = False,
-        n_jobs: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            max_nodes,
-            n_templates,
-            view=view,
-            head=head,
-            min_support=min_support,
-            max_subgraphs=max_subgraphs,
-            keep_examples=keep_examples,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.class_weight = class_weight
+    _supports_gaps = True
 
     def alerts(self, X: Any, y: Any = None, *, label: Any = None, top: int = 50, min_support: int = 5) -> Any:
         """Find structural alerts: groups and pieces of molecules that warn of a class, as SMARTS.
@@ -510,6 +459,7 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         check_class_weight(self.class_weight)
 
 
+@dataclass(eq=False, repr=False)
 class SubgraphRegressor(SubgraphEstimator, GraphRegressor):
     """Predict numbers from the connected subgraphs of a graph, and show each one's effect in the units of ``y``.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ class Occurrence:
     weight: float
 
 
+@dataclass(eq=False, repr=False)
 class SubgraphVectorizer(TransformerMixin, BaseEstimator):
     """Convert graphs to counts of small connected subgraphs.
 
@@ -85,31 +86,14 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         True
     """
 
-    encoding_: Encoding
-    vocabulary_: Vocabulary
-    sampled_: dict[int, float]
-    label_names_: dict[str, dict[Any, str]]
-    seed_: int
-    max_nodes_: int | str
-
-    def __init__(
-        self,
-        max_nodes: int | str = 4,
-        *,
-        view: str | View | Sequence[str | View] = "auto",
-        min_support: int = 2,
-        max_subgraphs: int = 100_000,
-        n_jobs: int = 1,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.max_nodes = max_nodes
-        self.view = view
-        self.min_support = min_support
-        self.max_subgraphs = max_subgraphs
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    max_nodes: int | str = 4
+    _: KW_ONLY
+    view: str | View | Sequence[str | View] = "auto"
+    min_support: int = 2
+    max_subgraphs: int = 100_000
+    n_jobs: int = 1
+    random_state: Any = 0
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the templates of graphs.
