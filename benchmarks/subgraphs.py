@@ -21,7 +21,7 @@ from timing import best_seconds, peak_megabytes
 
 import isonn
 from isonn.subgraphs.count import count_in_threads
-from isonn.subgraphs.encode import CodedGraphs, Codes
+from isonn.subgraphs.encode import CodedGraphs
 
 NODES, SIZES = 30, (1, 2, 3, 4)
 FEW, MANY = 4_000, 50_000
@@ -79,7 +79,7 @@ def molecules(count: int, seed: int = 0) -> CodedGraphs:
     atoms = draw.choice(4, count * NODES, p=[0.7, 0.12, 0.12, 0.06])
     bonds = 1 + draw.choice(3, len(key), p=[0.6, 0.3, 0.1])
     pairs = np.stack([key // NODES % NODES, key % NODES], axis=1)
-    return CodedGraphs(np.arange(count + 1) * NODES, offsets, pairs, (Codes(atoms, bonds, SIZES),))
+    return CodedGraphs(np.arange(count + 1) * NODES, offsets, pairs, atoms[None], bonds[None], (SIZES,))
 
 
 def fingerprints(coded: CodedGraphs) -> float:
@@ -91,7 +91,7 @@ def fingerprints(coded: CodedGraphs) -> float:
     made = []
     for i in range(len(coded)):
         mol = Chem.RWMol()
-        for code in coded.views[0].node_codes[coded.node_offsets[i] : coded.node_offsets[i + 1]].tolist():
+        for code in coded.node_codes[0, coded.node_offsets[i] : coded.node_offsets[i + 1]].tolist():
             mol.AddAtom(Chem.Atom((6, 7, 8, 16)[code]))
         for a, b in coded.edges[coded.edge_offsets[i] : coded.edge_offsets[i + 1]].tolist():
             mol.AddBond(a, b, Chem.BondType.SINGLE)
@@ -110,7 +110,7 @@ def counting() -> Iterator[Row]:
     small = best_seconds(lambda: count_in_threads(few), 5)
     what = f"count {FEW:,} molecules of {NODES} nodes, k=1..4, one core"
     yield Row(what, "RDKit's Morgan counts, radius 2, same molecules / ours", fingerprints(few) / small, ">= 1")
-    six = replace(few, views=(replace(few.views[0], sizes=(*SIZES, 5, 6)),))
+    six = replace(few, view_sizes=((*SIZES, 5, 6),))
     yield Row("", "k=1..6 / k=1..4", best_seconds(lambda: count_in_threads(six), 2) / small, "<= 4")
     large = best_seconds(lambda: count_in_threads(many), 2)
     yield Row(f"count {MANY:,} molecules, one core", "seconds / 5", large / 5, "<= 1")

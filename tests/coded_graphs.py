@@ -11,7 +11,7 @@ import numpy as np
 import isonn
 from isonn.subgraphs.count import count_in_threads
 from isonn.subgraphs.counter import Counter as CompiledCounter
-from isonn.subgraphs.encode import CodedGraphs, Codes
+from isonn.subgraphs.encode import CodedGraphs
 from isonn.subgraphs.table import join_tables
 
 SIZES = (1, 2, 3, 4)
@@ -30,21 +30,18 @@ def labelled(n, p, seed, labels=2, bonds=2):
 def coded(graphs, sizes=SIZES, second=None):
     """NetworkX graphs as codes; a second view has the degrees."""
     edges = [sorted(map(sorted, graph.edges)) for graph in graphs]
-    views = [
-        Codes(
-            np.array([graph.nodes[v].get("code", 0) for graph in graphs for v in range(len(graph))], dtype=np.int64),
-            np.array([g.edges[e].get("code", 1) for g, es in zip(graphs, edges, strict=True) for e in es], dtype=int),
-            sizes,
-        )
-    ]
+    nodes = [[graph.nodes[v].get("code", 0) for graph in graphs for v in range(len(graph))]]
+    bonds = [[g.edges[e].get("code", 1) for g, es in zip(graphs, edges, strict=True) for e in es]]
     if second:
-        degree = np.array([graph.degree[v] for graph in graphs for v in range(len(graph))], dtype=np.int64)
-        views.append(Codes(degree, np.ones(sum(map(len, edges)), dtype=np.int64), second))
+        nodes.append([graph.degree[v] for graph in graphs for v in range(len(graph))])
+        bonds.append([1] * len(bonds[0]))
     return CodedGraphs(
         np.cumsum([0, *map(len, graphs)]),
         np.cumsum([0, *map(len, edges)]),
         np.array([e for es in edges for e in es], dtype=np.int64).reshape(-1, 2),
-        tuple(views),
+        np.array(nodes, dtype=np.int64),
+        np.array(bonds, dtype=np.int64),
+        (sizes, second) if second else (sizes,),
     )
 
 
@@ -79,15 +76,15 @@ def row_by_definition(nodes, node_codes, edge_codes):
 def counts_by_definition(given):
     """The sorted canonical rows and the counts in each graph, by view and size."""
     found = {}
-    for number, view in enumerate(given.views):
-        for k in view.sizes:
+    for number, sizes in enumerate(given.view_sizes):
+        for k in sizes:
             counts = []
             for i in range(len(given)):
                 one = given.slice(i, i + 1)
-                edges, codes = list(map(tuple, np.sort(one.edges, axis=1).tolist())), one.views[number]
-                kinds = dict(zip(edges, codes.edge_codes.tolist(), strict=True))
+                edges, codes = list(map(tuple, np.sort(one.edges, axis=1).tolist())), one.node_codes[number].tolist()
+                kinds = dict(zip(edges, one.edge_codes[number].tolist(), strict=True))
                 subsets = subsets_by_definition(int(one.node_offsets[-1]), edges, k)
-                counts.append(Counter(row_by_definition(s, codes.node_codes.tolist(), kinds) for s in subsets))
+                counts.append(Counter(row_by_definition(s, codes, kinds) for s in subsets))
             rows = sorted(set().union(*counts))
             found[number, k] = (
                 np.array(rows, dtype=np.int64).reshape(-1, k * (k + 1) // 2),
@@ -109,7 +106,7 @@ def as_counts(table):
 
 def loaded(given, by_code=False, **settings):
     """A counter that has loaded graphs."""
-    counter = CompiledCounter(tuple(view.sizes for view in given.views), **settings)
+    counter = CompiledCounter(given.view_sizes, **settings)
     counter.load(given, by_code)
     return counter
 

@@ -60,12 +60,8 @@ def test_random_graphs_are_counted_by_the_definition(seed):
 @pytest.mark.parametrize(("node_step", "edge_step"), [(2**9, 1), (2**29, 900), (2**29, 1)])
 def test_codes_that_take_several_words_are_counted_alike(graphs, node_step, edge_step):
     small = coded(graphs, (2, 3, 5, 6), second=(1, 4))
-    wide = replace(
-        small.views[0],
-        node_codes=small.views[0].node_codes * node_step,
-        edge_codes=small.views[0].edge_codes * edge_step,
-    )
-    given = replace(small, views=(wide, small.views[1]))
+    steps = np.array([[node_step], [1]]), np.array([[edge_step], [1]])
+    given = replace(small, node_codes=small.node_codes * steps[0], edge_codes=small.edge_codes * steps[1])
     assert_same_counts(as_counts(count_table(given)), counts_by_definition(given))
 
 
@@ -142,18 +138,14 @@ def test_graphs_without_subgraphs_of_a_size_have_an_empty_table(graph):
 
 def test_too_many_kinds_of_nodes_or_edges_are_refused_with_a_remedy(graphs):
     given = coded(graphs, (1, 2))
-    (view,) = given.views
-    wide = replace(view, edge_codes=view.edge_codes + MAX_EDGE_CODE)
     with pytest.raises(InputError, match=r"more than 4,095; merge rare edge labels, or leave them out with view=Label"):
-        count_table(replace(given, views=(wide,)))
-    wide = replace(view, node_codes=view.node_codes + MAX_NODE_CODE)
+        count_table(replace(given, edge_codes=given.edge_codes + MAX_EDGE_CODE))
     with pytest.raises(InputError, match="too many kinds to count; merge rare node labels"):
-        count_table(replace(given, views=(wide,)))
+        count_table(replace(given, node_codes=given.node_codes + MAX_NODE_CODE))
     chain = coded([networkx.path_graph(5000)], (2,), second=(2,))
-    codes = (1 + np.arange(4999) % 70, 1 + np.arange(4999) // 70)  # few in each view, many pairs
-    views = tuple(replace(view, edge_codes=own) for view, own in zip(chain.views, codes, strict=True))
+    codes = np.stack([1 + np.arange(4999) % 70, 1 + np.arange(4999) // 70])  # few in each view, many pairs
     with pytest.raises(InputError, match="the edges are of 4,999 kinds, more than 4,095"):
-        count_table(replace(chain, views=views))
+        count_table(replace(chain, edge_codes=codes))
 
 
 def list_pieces(given, limit, seed):
@@ -178,14 +170,14 @@ def test_listed_subgraphs_are_all_connected_sets_once_each_with_their_row(graphs
         given = coded([graph], sizes)
         listed = list_pieces(given, MANY, 0)
         edges = list(map(tuple, given.edges.tolist()))
-        kinds = dict(zip(edges, given.views[0].edge_codes.tolist(), strict=True))
+        kinds = dict(zip(edges, given.edge_codes[0].tolist(), strict=True))
         expected = {nodes for k in sizes for nodes in subsets_by_definition(len(graph), edges, k)}
         found = [tuple(sorted(v for v in row if v >= 0)) for row in listed.nodes.tolist()]
         assert (len(found), set(found)) == (len(expected), expected)
         assert (listed.weights == 1).all()
         for nodes, piece in zip(found, listed.piece.tolist(), strict=True):
             view, k, *codes = listed.rows[piece].tolist()
-            row = row_by_definition(nodes, given.views[0].node_codes.tolist(), kinds)
+            row = row_by_definition(nodes, given.node_codes[0].tolist(), kinds)
             assert (view, k, *codes[: len(row)]) == (0, len(nodes), *row)
 
 

@@ -34,13 +34,15 @@ def few_values(graphs):
 def test_a_code_means_the_label_and_the_numbers_of_its_node_or_edge():
     graphs = few_values(rich_graphs())
     encoding = encoding_of(graphs)
-    (codes,) = encoding.encode(graphs).views
-    for code, label, values in zip(codes.node_codes.tolist(), graphs.node_labels, graphs.node_attributes, strict=True):
+    codes = encoding.encode(graphs)
+    for code, label, values in zip(
+        codes.node_codes[0].tolist(), graphs.node_labels, graphs.node_attributes, strict=True
+    ):
         facts = ALL.node_facts(code, encoding)
         assert facts.label == label
         np.testing.assert_allclose(facts.values, values, atol=1e-12)
     once = graphs.edges[:, 0] < graphs.edges[:, 1]
-    edges = zip(codes.edge_codes.tolist(), graphs.edge_labels[once], graphs.weights[once], strict=True)
+    edges = zip(codes.edge_codes[0].tolist(), graphs.edge_labels[once], graphs.weights[once], strict=True)
     for code, label, weight in edges:
         assert ALL.edge_facts(code, encoding) == (label, pytest.approx(weight), None)
 
@@ -66,9 +68,9 @@ def test_json_gives_the_same_encoding_back(text):
     encoding = encoding_of(graphs, ALL, RefinedView(), DegreesView())
     again = Encoding.from_json(json.loads(json.dumps(encoding.as_json())))
     assert (again.views, again.sizes) == (encoding.views, encoding.sizes)
-    for view, same in zip(encoding.encode(graphs).views, again.encode(graphs).views, strict=True):
-        np.testing.assert_array_equal(view.node_codes, same.node_codes)
-        np.testing.assert_array_equal(view.edge_codes, same.edge_codes)
+    codes, same = encoding.encode(graphs), again.encode(graphs)
+    np.testing.assert_array_equal(codes.node_codes, same.node_codes)
+    np.testing.assert_array_equal(codes.edge_codes, same.edge_codes)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_a_label_never_seen_is_no_label_and_said_once_with_its_number(mutag):
         clf.predict(mutag)
     assert len(said) == 1
     encoding, view = clf.vectorizer_.encoding_, clf.vectorizer_.encoding_.views[0]
-    codes = encoding.encode(mutag).views[0].node_codes
+    codes = encoding.encode(mutag).node_codes[0]
     assert {view.node_facts(int(code), encoding).label for code in codes[rare]} == {None}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -116,7 +118,7 @@ def test_an_edge_label_never_seen_is_an_edge_without_label():
     encoding = encoding_of(graphset_from_cells(*cells), view)
     unseen = int((~kept).sum() // 2)
     assert encoding.unseen_labels(graphs) == [f"{unseen} of {len(kept) // 2} edges"]
-    codes = encoding.encode(graphs).views[0].edge_codes
+    codes = encoding.encode(graphs).edge_codes[0]
     found = [view.edge_facts(int(code), encoding).label for code in codes]
     once = graphs.edges[:, 0] < graphs.edges[:, 1]
     assert found == [label if label != 3 else None for label in graphs.edge_labels[once].tolist()]
@@ -132,7 +134,7 @@ def test_labels_of_training_graphs_without_edges_are_no_error():
     bare = graphset_from_cells([], np.zeros((0, 2)), [2, 3], edge_labels=np.zeros(0, dtype=int))
     encoding = encoding_of(bare, LabelsView(**{**NOTHING, "edge_labels": True, "edge_weights": True}))
     encoding.encode(bare)
-    assert set(encoding.encode(rich_graphs()).views[0].edge_codes.tolist()) == {1}
+    assert set(encoding.encode(rich_graphs()).edge_codes[0].tolist()) == {1}
 
 
 @pytest.mark.parametrize("name", ["node_labels", "node_attributes", "edge_labels"])
@@ -154,6 +156,5 @@ def test_an_edge_from_a_node_to_itself_is_left_out():
     plain = isonn.as_graphset([[[0, 1, 0], [1, 0, 1], [0, 1, 0]]])
     one, other = (encoding_of(given, LabelsView(), DegreesView()).encode(given) for given in (loops, plain))
     np.testing.assert_array_equal(one.edges, other.edges)
-    for view, same in zip(one.views, other.views, strict=True):
-        np.testing.assert_array_equal(view.node_codes, same.node_codes)
-        np.testing.assert_array_equal(view.edge_codes, same.edge_codes)
+    np.testing.assert_array_equal(one.node_codes, other.node_codes)
+    np.testing.assert_array_equal(one.edge_codes, other.edge_codes)

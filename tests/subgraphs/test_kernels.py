@@ -25,7 +25,7 @@ from coded_graphs import (
 )
 
 from isonn.subgraphs import counter as module
-from isonn.subgraphs.encode import CodedGraphs, Codes
+from isonn.subgraphs.encode import CodedGraphs
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +60,8 @@ def test_a_search_that_is_left_and_taken_up_again_counts_the_same(graphs, pause,
 
 def test_a_counter_that_is_used_again_counts_as_a_new_one(graphs, monkeypatch):
     parts = [coded(graphs[a:b], SIZES, second=(3,)) for a, b in ((0, 2), (2, 3), (1, 4))]
-    parts[1].views[0].node_codes[:] += 40  # needs more bits
-    parts[2].views[1].edge_codes[:] += 1
+    parts[1].node_codes[0] += 40  # needs more bits
+    parts[2].edge_codes[1] += 1
     for most, rounds in ((module.MOST_ENTRIES, [1, 2, 2]), (1, [1, 2, 3])):
         monkeypatch.setattr(module, "MOST_ENTRIES", most)
         counter = loaded(parts[0])
@@ -93,9 +93,9 @@ def test_templates_have_the_first_columns(graphs):
 
 
 def star(n, leaves):
-    codes = Codes(np.zeros(n, dtype=np.int64), np.ones(leaves, dtype=np.int64), SIZES)
+    codes = np.zeros((1, n), dtype=np.int64), np.ones((1, leaves), dtype=np.int64)
     edges = np.column_stack([np.zeros(leaves, dtype=np.int64), np.arange(1, leaves + 1)])
-    return CodedGraphs(np.array([0, n]), np.array([0, leaves]), edges, (codes,))
+    return CodedGraphs(np.array([0, n]), np.array([0, leaves]), edges, *codes, (SIZES,))
 
 
 def test_a_hub_of_fifty_thousand_neighbours_is_sampled_in_bounded_memory():

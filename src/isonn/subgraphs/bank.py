@@ -124,11 +124,11 @@ def _unwritable(folder: Path, error: OSError, kept: int) -> IsoNNError:
 
 def _key(graphs: CodedGraphs, limit: int, seed: int) -> str:
     """Return a digest of the graphs and settings."""
-    settings = [limit, seed, [view.sizes for view in graphs.views]]
+    settings = [limit, seed, graphs.view_sizes]
     hasher = hashlib.sha256(json.dumps(settings, default=int).encode())
     columns = [graphs.node_offsets, graphs.edge_offsets, graphs.edges]
-    for view in graphs.views:
-        columns += [view.node_codes, view.edge_codes]
+    for codes in zip(graphs.node_codes, graphs.edge_codes, strict=True):
+        columns += codes
     for column in columns:
         hasher.update(f"{column.dtype.str}{column.shape}".encode())
         hasher.update(np.ascontiguousarray(column).data)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from isonn.errors import IsoNNWarning
@@ -18,7 +16,7 @@ from isonn.packing import Floats, IntArray, smallest_type
 from isonn.progress import Report, silent
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs
-from isonn.subgraphs.sample import sample_subgraphs
+from isonn.subgraphs.sample import Sample, sample_subgraphs
 from isonn.subgraphs.table import CountTable, Key, compact, sparse_rows
 
 #: Number of nodes below which another thread costs more than it saves.
@@ -63,7 +61,7 @@ def count_in_threads(
 
 def count_chunk(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None) -> CountTable:
     """Count the subgraphs of some graphs; after another thread sets ``stop``, it ends within a second."""
-    counter = Counter(tuple(view.sizes for view in graphs.views))
+    counter = Counter(graphs.view_sizes)
     counter.load(graphs, by_code=True)
     counts, sampled = counts_of(counter, graphs, limit, seed, stop)
     # columns are ordered by view, size and code, so that each view and size is a run of them
@@ -75,8 +73,8 @@ def count_chunk(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Even
     table.sort_indices()
     rows = counter.rows(order)
     distinct: dict[Key, IntArray] = {}
-    for number, view in enumerate(graphs.views):
-        for k in view.sizes:
+    for number, sizes in enumerate(graphs.view_sizes):
+        for k in sizes:
             inside = (rows[:, 0] == number) & (rows[:, 1] == k)
             distinct[number, k] = smallest_type(rows[inside, 2 : 2 + k * (k + 1) // 2])
     counts = compact(table)
@@ -88,35 +86,31 @@ def counts_of(
 ) -> tuple[csr_array, dict[Key, float]]:
     """Return how often each graph that a counter has loaded contains each of its columns, and the shares sampled."""
     ends, columns, counts, skipped = counter.count(limit, stop=stop)
-    more, sampled = _sampled_counts(graphs, counter, skipped, limit, seed)
+    more: list[tuple[IntArray, IntArray, Floats]] = []
+    shares: dict[Key, float] = {}
+    for i, sample, which in _samples(counter, graphs, skipped, limit, seed):
+        shares[i, sample.nodes.shape[1]] = sample.share
+        distinct, number = np.unique(which, return_inverse=True)
+        weights = np.bincount(number.reshape(-1), sample.weights, minlength=len(distinct))
+        more.append((np.full(len(distinct), i), distinct, weights.astype(np.float64)))
     table = sparse_rows(counts, columns, ends, len(counter.columns))
     if more:
-        owner, column, weight = (np.concatenate(parts) for parts in zip(*more, strict=True))
+        owner, column, weight = (np.concatenate(arrays) for arrays in zip(*more, strict=True))
         table = csr_array(table + coo_array((weight, (owner, column)), shape=table.shape))
-    return table, sampled
+    return table, shares
 
 
-#: Graph, column and weight of sampled subgraphs.
-_Weighted = tuple[NDArray[Any], NDArray[Any], Floats]
-
-
-def _sampled_counts(
-    graphs: CodedGraphs, counter: Counter, skipped: dict[int, int], limit: int, seed: int
-) -> tuple[list[_Weighted], dict[Key, float]]:
-    """Sample the subgraphs of graphs that have too many; return their counts and the share sampled."""
-    more: list[_Weighted] = []
-    shares: dict[Key, float] = {}
+def _samples(
+    counter: Counter, graphs: CodedGraphs, skipped: dict[int, int], limit: int, seed: int
+) -> Iterator[tuple[int, Sample, IntArray]]:
+    """Sample the subgraphs of graphs that have too many; yield graph, sample and columns of each size and view."""
     for i, smallest in skipped.items():
         for k in (k for k in graphs.sizes if k >= smallest):
             sample = sample_subgraphs(graphs, i, k, limit, seed)
-            columns = counter.columns_of(sample.nodes + graphs.node_offsets[i])
-            shares[i, k] = sample.share
-            for number, view in enumerate(graphs.views):
-                if k in view.sizes:
-                    distinct, which = np.unique(columns[:, number], return_inverse=True)
-                    weights = np.bincount(which.reshape(-1), sample.weights, minlength=len(distinct))
-                    more.append((np.full(len(distinct), i), distinct, weights.astype(np.float64)))
-    return more, shares
+            columns = counter.columns_of(sample.nodes + graphs.node_offsets[i]).astype(np.int64)
+            for number, sizes in enumerate(graphs.view_sizes):
+                if k in sizes:
+                    yield i, sample, columns[:, number]
 
 
 def list_subgraphs(counter: Counter, graph: CodedGraphs, limit: int, seed: int) -> tuple[IntArray, IntArray, Floats]:
@@ -131,15 +125,10 @@ def list_subgraphs(counter: Counter, graph: CodedGraphs, limit: int, seed: int) 
     _, _, _, skipped = counter.count(limit, emit=True)
     nodes, columns = [counter.found_nodes.astype(np.int64)], [counter.found_columns.astype(np.int64)]
     weights = [np.ones(len(columns[0]))]
-    smallest = skipped.get(0, widest + 1)
-    for k in (k for k in graph.sizes if k >= smallest):
-        sample = sample_subgraphs(graph, 0, k, limit, seed)
-        found = counter.columns_of(sample.nodes).astype(np.int64)
-        for number, view in enumerate(graph.views):
-            if k in view.sizes:
-                nodes.append(np.pad(sample.nodes, ((0, 0), (0, widest - k)), constant_values=-1))
-                columns.append(found[:, number])
-                weights.append(sample.weights)
+    for _, sample, which in _samples(counter, graph, skipped, limit, seed):
+        nodes.append(np.pad(sample.nodes, ((0, 0), (0, widest - sample.nodes.shape[1])), constant_values=-1))
+        columns.append(which)
+        weights.append(sample.weights)
     every = np.concatenate(nodes)
     every[np.maximum.accumulate(every < 0, axis=1)] = -1  # only the first cell after a small piece is marked
     return every, np.concatenate(columns), np.concatenate(weights)
@@ -168,7 +157,7 @@ def affordable_size(sample: CodedGraphs, graphs: int) -> int:
         sample: some of the graphs, coded for the largest of SIZES.
         graphs: number of all graphs.
     """
-    counter = Counter(tuple(view.sizes for view in sample.views))
+    counter = Counter(sample.view_sizes)
     counter.load(sample, by_code=True)
     _, columns, counts, skipped = counter.count(TOO_DENSE)
     rows = counter.rows(columns)

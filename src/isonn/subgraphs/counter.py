@@ -86,10 +86,7 @@ class Counter:
                 then listed in another order, so `explain` does without.
         """
         ends = graphs.edges + np.repeat(graphs.node_offsets[:-1], np.diff(graphs.edge_offsets))[:, None]
-        codes = (
-            np.stack([view.node_codes for view in graphs.views]),
-            np.stack([view.edge_codes for view in graphs.views]),
-        )
+        codes = graphs.node_codes, graphs.edge_codes
         largest = [int(column.max(initial=0)) for column in codes]
         if largest[0] > MAX_NODE_CODE:
             raise InputError("the nodes are of too many kinds to count; merge rare node labels")

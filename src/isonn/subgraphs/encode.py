@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -25,34 +25,23 @@ _ONE_HOT = " (PyTorch Geometric's x is read as labels only if all of it is one-h
 
 
 @dataclass(frozen=True, eq=False)
-class Codes:
-    """Graphs in the codes of one view.
-
-    Attributes:
-        node_codes: code of each node, ``(nodes,)``, from 0.
-        edge_codes: code of each edge, ``(edges,)``, from 1.
-        sizes: sizes of the subgraphs to count.
-    """
-
-    node_codes: IntArray
-    edge_codes: IntArray
-    sizes: tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
 class CodedGraphs:
-    """Undirected graphs as flat columns.
+    """Undirected graphs as flat columns, with the codes of every view.
 
     Attributes:
         node_offsets, edge_offsets: where the nodes and edges of each graph start, ``(g + 1,)``.
         edges: each edge once, as (smaller, larger) node, numbered from 0 within their graph, sorted, ``(edges, 2)``.
-        views: the codes of each view.
+        node_codes: code of each node in each view, ``(views, nodes)``, from 0.
+        edge_codes: code of each edge in each view, ``(views, edges)``, from 1.
+        view_sizes: sizes of the subgraphs to count in each view.
     """
 
     node_offsets: IntArray
     edge_offsets: IntArray
     edges: IntArray
-    views: tuple[Codes, ...]
+    node_codes: IntArray
+    edge_codes: IntArray
+    view_sizes: tuple[tuple[int, ...], ...]
 
     def __len__(self) -> int:
         return len(self.node_offsets) - 1
@@ -60,7 +49,7 @@ class CodedGraphs:
     @property
     def sizes(self) -> list[int]:
         """The sizes of the subgraphs to count in any view, ascending."""
-        return sorted({k for view in self.views for k in view.sizes})
+        return sorted(set(chain.from_iterable(self.view_sizes)))
 
     def slice(self, start: int, stop: int) -> CodedGraphs:
         """Return graphs ``start`` to ``stop``."""
@@ -70,10 +59,9 @@ class CodedGraphs:
             self.node_offsets[start : stop + 1] - nodes.start,
             self.edge_offsets[start : stop + 1] - edges.start,
             self.edges[edges],
-            tuple(
-                replace(view, node_codes=view.node_codes[nodes], edge_codes=view.edge_codes[edges])
-                for view in self.views
-            ),
+            self.node_codes[:, nodes],
+            self.edge_codes[:, edges],
+            self.view_sizes,
         )
 
 
@@ -203,8 +191,8 @@ class Encoding:
         check_undirected(graphs)
         structure = Structure(graphs, self)
         offsets = np.concatenate([[0], np.bincount(structure.owner, minlength=len(graphs)).cumsum()])
-        codes = tuple(Codes(*view.codes(structure), sizes) for view, sizes in zip(self.views, self.sizes, strict=True))
-        return CodedGraphs(graphs.node_offsets, offsets, structure.edges, codes)
+        nodes, edges = (np.stack(codes) for codes in zip(*(view.codes(structure) for view in self.views), strict=True))
+        return CodedGraphs(graphs.node_offsets, offsets, structure.edges, nodes, edges, self.sizes)
 
     def meaning(self, code: int, labels: str, values: str, view: View) -> tuple[Any, tuple[float, ...] | None]:
         """Return the label and the values in a code of `Structure.combined`; None for what it does not tell."""

@@ -58,8 +58,8 @@ def sample_subgraphs(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int)
     nodes = slice(graphs.node_offsets[i], graphs.node_offsets[i + 1])
     cells = slice(graphs.edge_offsets[i], graphs.edge_offsets[i + 1])
     n, edges = int(nodes.stop - nodes.start), graphs.edges[cells]
-    node_codes = _joint_codes([view.node_codes[nodes] for view in graphs.views])
-    edge_codes = _joint_codes([view.edge_codes[cells] for view in graphs.views])
+    node_codes = _joint_codes(graphs.node_codes[:, nodes])
+    edge_codes = _joint_codes(graphs.edge_codes[:, cells])
     order = _order_of(n, edges, node_codes, edge_codes)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
@@ -68,9 +68,9 @@ def sample_subgraphs(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int)
     return Sample(order[drawn], weights)
 
 
-def _joint_codes(columns: list[IntArray]) -> IntArray:
-    """Combine the codes of several views into one."""
-    return np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1)
+def _joint_codes(codes: IntArray) -> IntArray:
+    """Combine the codes of several views, ``(views, n)``, into one."""
+    return np.unique(codes.T, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _merge(nodes: IntArray, weights: NDArray[np.float64]) -> tuple[IntArray, NDArray[np.float64]]:
