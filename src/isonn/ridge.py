@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from isonn.compiled import compiled
 from isonn.packing import Floats, IntArray
 
 #: The search ends when this many steps together explain less than this share of the variance, or at the step limit.
@@ -133,44 +133,37 @@ def _add_rows(features: csr_array, factors: Floats) -> Floats:
 
 def _normal_product(features: csr_array, weights: Floats, v: Floats, mean: Floats) -> Floats:
     """Multiply the weighted, centred product of the features by a vector."""
-    add_block, shift = _block_kernel(), float(mean @ v)
+    shift = float(mean @ v)
 
     def work(bounds: tuple[int, int]) -> tuple[Floats, float]:
         out = np.zeros(len(v))
-        return out, add_block(features.indptr, features.indices, features.data, weights, v, shift, *bounds, out)
+        return out, _add_block(features.indptr, features.indices, features.data, weights, v, shift, *bounds, out)
 
     with ThreadPoolExecutor(THREADS) as threads:
         parts = list(threads.map(work, _blocks(len(weights))))
     return np.asarray(np.sum([part for part, _ in parts], axis=0) - mean * sum(own for _, own in parts))
 
 
-@lru_cache(maxsize=1)
-def _block_kernel() -> Any:
-    """Compile the loop on first use, because numba is slow to import."""
-    from isonn.compiled import compiled
-
-    @compiled(error_model="numpy")
-    def add_block(indptr, indices, data, weights, v, shift, start, stop, out):  # type: ignore[no-untyped-def]
-        """Add every row times its weighted product with v, less ``shift``; return the sum of these products."""
-        total = 0.0
-        for i in range(start, stop):
-            first, last = indptr[i], indptr[i + 1]
-            whole = last - (last - first) % 4
-            sums = (0.0, 0.0, 0.0, 0.0)  # four, because an addition waits for the one before it
-            for j in range(first, whole, 4):
-                sums = (
-                    sums[0] + data[j] * v[np.uint64(indices[j])],
-                    sums[1] + data[j + 1] * v[np.uint64(indices[j + 1])],
-                    sums[2] + data[j + 2] * v[np.uint64(indices[j + 2])],
-                    sums[3] + data[j + 3] * v[np.uint64(indices[j + 3])],
-                )
-            own = (sums[0] + sums[1]) + (sums[2] + sums[3])
-            for j in range(whole, last):
-                own += data[j] * v[np.uint64(indices[j])]
-            own = (own - shift) * weights[i]
-            total += own
-            for j in range(first, last):
-                out[np.uint64(indices[j])] += own * data[j]
-        return total
-
-    return add_block
+@compiled(error_model="numpy")
+def _add_block(indptr, indices, data, weights, v, shift, start, stop, out):  # type: ignore[no-untyped-def]
+    """Add every row times its weighted product with v, less ``shift``; return the sum of these products."""
+    total = 0.0
+    for i in range(start, stop):
+        first, last = indptr[i], indptr[i + 1]
+        whole = last - (last - first) % 4
+        sums = (0.0, 0.0, 0.0, 0.0)  # four, because an addition waits for the one before it
+        for j in range(first, whole, 4):
+            sums = (
+                sums[0] + data[j] * v[np.uint64(indices[j])],
+                sums[1] + data[j + 1] * v[np.uint64(indices[j + 1])],
+                sums[2] + data[j + 2] * v[np.uint64(indices[j + 2])],
+                sums[3] + data[j + 3] * v[np.uint64(indices[j + 3])],
+            )
+        own = (sums[0] + sums[1]) + (sums[2] + sums[3])
+        for j in range(whole, last):
+            own += data[j] * v[np.uint64(indices[j])]
+        own = (own - shift) * weights[i]
+        total += own
+        for j in range(first, last):
+            out[np.uint64(indices[j])] += own * data[j]
+    return total

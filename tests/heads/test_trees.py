@@ -216,8 +216,7 @@ def test_a_tree_that_is_too_deep_is_refused():
     split = np.arange(nodes) % 2 == 0
     split[-1] = False
     here = np.arange(nodes, dtype=np.int32)
-    chain = replace(
-        TreeArrays.leaves(np.zeros(nodes)),
+    chain = TreeArrays.leaves(np.zeros(nodes))._replace(
         feature=np.where(split, 0, -1).astype(np.int32),
         left=np.where(split, here + 1, 0).astype(np.int32),
         right=np.where(split, here + 2, 0).astype(np.int32),

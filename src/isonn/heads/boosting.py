@@ -171,15 +171,13 @@ def _constant(job: Job) -> TreeArrays:
 
 def from_text(text: str, outputs: int) -> TreeArrays:
     """Read the trees of LightGBM's own text, which must come from this process: its fields are not checked."""
-    trees = []
-    for block in text.partition("\nend of trees")[0].split("\nTree=")[1:]:
-        fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-        trees.append(_nodes(fields))
-    return TreeArrays.join(trees, outputs)
+    blocks = text.partition("\nend of trees")[0].split("\nTree=")[1:]
+    return TreeArrays.join([_tree(block) for block in blocks], [i % outputs for i in range(len(blocks))])
 
 
-def _nodes(fields: dict[str, str]) -> dict[str, Any]:
-    """Return the nodes of a tree, every node before its children: splits first, then leaves."""
+def _tree(block: str) -> TreeArrays:
+    """Read one tree; every node comes before its children: splits first, then leaves."""
+    fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
 
     def column(name: str, kind: type = float) -> Any:
         return np.array(fields.get(name, "").split(), dtype=kind)
@@ -193,11 +191,14 @@ def _nodes(fields: dict[str, str]) -> dict[str, Any]:
         np.where(child < 0, splits + ~child, child)  # leaves come after the splits
         for child in (column("left_child", int), column("right_child", int))
     )
-    return {
-        "feature": np.concatenate([column("split_feature", int), np.full(leaves, -1)]),
-        "threshold": np.concatenate([threshold, np.zeros(leaves)]),
-        "nan_left": np.concatenate([nan_left, np.zeros(leaves, dtype=bool)]),
-        "left": np.concatenate([left, np.zeros(leaves, dtype=int)]),
-        "right": np.concatenate([right, np.zeros(leaves, dtype=int)]),
-        "value": np.concatenate([np.zeros(splits), column("leaf_value")]),
-    }
+    none, first = np.zeros(leaves, dtype=np.int32), np.zeros(1, dtype=np.int32)
+    return TreeArrays(
+        np.concatenate([column("split_feature", int), none - 1]).astype(np.int32),
+        np.concatenate([threshold, np.zeros(leaves)]),
+        np.concatenate([nan_left, none > 0]).astype(np.bool_),
+        np.concatenate([left, none]).astype(np.int32),
+        np.concatenate([right, none]).astype(np.int32),
+        np.concatenate([np.zeros(splits), column("leaf_value")]),
+        first,
+        first,
+    )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from isonn.compiled import compiled
 from isonn.packing import Floats
 
 #: Longest path from a root to a leaf that is read; LightGBM's trees of 63 leaves have at most 62 splits.
@@ -20,21 +19,7 @@ DEEPEST = 64
 FACTORIALS = np.array([math.factorial(n) for n in range(DEEPEST + 2)], dtype=np.float64)
 
 
-class Nodes(NamedTuple):
-    """The arrays of `TreeArrays`, as the compiled loops take them."""
-
-    feature: Any
-    threshold: Any
-    nan_left: Any
-    left: Any
-    right: Any
-    value: Any
-    roots: Any
-    output: Any
-
-
-@dataclass(frozen=True, eq=False)
-class TreeArrays:
+class TreeArrays(NamedTuple):
     """Trees whose leaves are summed; node by node, tree after tree, every node before its children.
 
     Attributes:
@@ -65,36 +50,24 @@ class TreeArrays:
         return cls(no_split, np.zeros(n), none > 0, none, none, np.asarray(values, float), numbers, numbers)
 
     @classmethod
-    def join(cls, trees: Sequence[dict[str, Any]], outputs: int) -> TreeArrays:
-        """Join trees, given as their arrays; tree i adds to output i modulo ``outputs``."""
-        sizes = [len(tree["feature"]) for tree in trees]
-        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
-        start = np.repeat(roots, sizes)
-        joined = {name: np.concatenate([tree[name] for tree in trees]) for name in trees[0]}
-        return cls(
-            joined["feature"].astype(np.int32),
-            joined["threshold"].astype(np.float64),
-            joined["nan_left"].astype(np.bool_),
-            (joined["left"] + start).astype(np.int32),
-            (joined["right"] + start).astype(np.int32),
-            joined["value"].astype(np.float64),
-            roots,
-            (np.arange(len(trees)) % outputs).astype(np.int32),
-        )
+    def join(cls, models: Sequence[TreeArrays], first_outputs: Sequence[int]) -> TreeArrays:
+        """Put models one after another; the trees of each add to outputs from its first output on."""
+        nodes = np.cumsum([0, *(len(model.feature) for model in models)], dtype=np.int32)
+        shifted = [
+            model._replace(
+                left=model.left + node,
+                right=model.right + node,
+                roots=model.roots + node,
+                output=model.output + np.int32(output),
+            )
+            for model, node, output in zip(models, nodes[:-1], first_outputs, strict=True)
+        ]
+        return cls(*(np.concatenate(arrays) for arrays in zip(*shifted, strict=True)))
 
     @classmethod
     def stack(cls, models: Sequence[TreeArrays]) -> TreeArrays:
         """Put models side by side: the outputs of each follow those of the one before."""
-        nodes = np.cumsum([0, *(len(model.feature) for model in models)], dtype=np.int32)
-        outputs = np.cumsum([0, *(model.outputs for model in models)], dtype=np.int32)
-        shifted = [model._shifted(*start) for model, *start in zip(models, nodes, outputs, strict=False)]
-        return cls(*(np.concatenate(arrays) for arrays in zip(*shifted, strict=True)))
-
-    def _shifted(self, node: np.int32, output: np.int32) -> tuple[NDArray[Any], ...]:
-        """Return the arrays with later numbers of nodes and outputs."""
-        shift = {"left": node, "right": node, "roots": node, "output": output}
-        arrays = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return tuple(array + shift[name] if name in shift else array for name, array in arrays)
+        return cls.join(models, np.cumsum([0, *(model.outputs for model in models[:-1])]).tolist())
 
     @property
     def outputs(self) -> int:
@@ -104,13 +77,12 @@ class TreeArrays:
     def sums(self, counts: csr_array) -> Floats:
         """Return the sum of the leaves that each row of counts (g, q) reaches, shape (g, outputs)."""
         total = np.zeros((counts.shape[0], self.outputs))
-        walk = _kernels()[0]
-        walk(
+        _walk(
             counts.indptr.astype(np.int64, copy=False),
             counts.indices.astype(np.int32, copy=False),
             counts.data.astype(np.float64, copy=False),
             np.zeros(counts.shape[1]),
-            self._nodes,
+            self,
             total,
         )
         return total
@@ -127,36 +99,29 @@ class TreeArrays:
             reference: the row to compare with, shape (q,).
         """
         values = np.zeros(counts.shape)
-        share = _kernels()[1]
-        paths = np.zeros(
-            (4, DEEPEST + 2, DEEPEST + 1), dtype=np.int64
-        )  # compiling allocations would take half a second
-        share(counts.toarray().astype(np.float64), reference, self._nodes, FACTORIALS, output, paths, values)
+        # compiling allocations would take half a second
+        paths = np.zeros((4, DEEPEST + 2, DEEPEST + 1), dtype=np.int64)
+        _share(counts.toarray().astype(np.float64), reference, self, FACTORIALS, output, paths, values)
         return values
-
-    @property
-    def _nodes(self) -> Nodes:
-        return Nodes(*(getattr(self, field.name) for field in fields(self)))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return self._asdict()
 
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]], columns: int) -> TreeArrays:
         """Restore trees from their arrays; raise ValueError unless every walk stays inside its tree and ends."""
-        trees = cls(**{field.name: tensors[field.name] for field in fields(cls)})
+        trees = cls(**{name: tensors[name] for name in cls._fields})
         trees._check_arrays()
         trees._check_walks(columns)
         return trees
 
     def _check_arrays(self) -> None:
         kinds = {"feature": "i4", "left": "i4", "right": "i4", "roots": "i4", "output": "i4", "nan_left": "b1"}
-        for field in fields(self):
-            array = getattr(self, field.name)
-            size = len(self.roots) if field.name in ("roots", "output") else len(self.feature)
-            if array.dtype != np.dtype(kinds.get(field.name, "f8")) or array.shape != (size,) or not size:
-                raise ValueError(f"{field.name} of the trees has type {array.dtype} and shape {array.shape}")
+        for name, array in self.tensors().items():
+            size = len(self.roots) if name in ("roots", "output") else len(self.feature)
+            if array.dtype != np.dtype(kinds.get(name, "f8")) or array.shape != (size,) or not size:
+                raise ValueError(f"{name} of the trees has type {array.dtype} and shape {array.shape}")
         for name in ("threshold", "value"):
             if not np.isfinite(getattr(self, name)).all():
                 raise ValueError(f"{name} of the trees is not finite")
@@ -185,87 +150,81 @@ class TreeArrays:
             raise ValueError(f"a tree is {int(depth.max())} splits deep; at most {DEEPEST} are read")
 
 
-@lru_cache(maxsize=1)
-def _kernels() -> tuple[Any, Any]:
-    """Compile the loops on first use, because numba is slow to import."""
-    from isonn.compiled import compiled
+@compiled()
+def _walk(indptr, indices, data, row, nodes, total):  # type: ignore[no-untyped-def]
+    """Add the leaves of every row to its outputs; ``row`` has a 0 for each column."""
+    feature, threshold, nan_left, left, right, value, roots, output = nodes
+    for i in range(len(indptr) - 1):
+        for j in range(indptr[i], indptr[i + 1]):
+            row[indices[j]] = data[j]
+        for t in range(len(roots)):
+            node = roots[t]
+            while feature[node] >= 0:
+                x = row[feature[node]]
+                go_left = nan_left[node] if np.isnan(x) else x <= threshold[node]
+                node = left[node] if go_left else right[node]
+            total[i, output[t]] += value[node]
+        for j in range(indptr[i], indptr[i + 1]):
+            row[indices[j]] = 0.0
 
-    @compiled()
-    def walk(indptr, indices, data, row, nodes, total):  # type: ignore[no-untyped-def]
-        """Add the leaves of every row to its outputs; ``row`` has a 0 for each column."""
-        feature, threshold, nan_left, left, right, value, roots, output = nodes
-        for i in range(len(indptr) - 1):
-            for j in range(indptr[i], indptr[i + 1]):
-                row[indices[j]] = data[j]
-            for t in range(len(roots)):
-                node = roots[t]
-                while feature[node] >= 0:
-                    x = row[feature[node]]
-                    go_left = nan_left[node] if np.isnan(x) else x <= threshold[node]
-                    node = left[node] if go_left else right[node]
-                total[i, output[t]] += value[node]
-            for j in range(indptr[i], indptr[i + 1]):
-                row[indices[j]] = 0.0
 
-    @compiled()
-    def share(rows, reference, nodes, factorials, wanted, paths, out):  # type: ignore[no-untyped-def]
-        """Add the Shapley values of every row, walking to every leaf that mixtures of row and reference can reach.
+@compiled()
+def _share(rows, reference, nodes, factorials, wanted, paths, out):  # type: ignore[no-untyped-def]
+    """Add the Shapley values of every row, walking to every leaf that mixtures of row and reference can reach.
 
-        A leaf is reached by the sets of columns that hold all u columns where only the row goes on towards it and none
-        of the v columns where only the reference does, so each of the u gets (u-1)! v! / (u+v)! of its value, and each
-        of the v minus u! (v-1)! / (u+v)!.
-        """
-        feature, threshold, nan_left, left, right, value, roots, output = nodes
-        stack, depth = paths[0, :, 0], paths[1, :, 0]  # nodes still to visit, and distinct columns above each of them
-        on_path, ways = paths[2], paths[3]  # these columns; 1: only the row goes on, 2: only the reference, 3: both
-        for i in range(len(rows)):
-            for t in range(len(roots)):
-                if output[t] != wanted:
-                    continue
-                top = 0
-                stack[0] = roots[t]
-                depth[0] = 0
-                while top >= 0:
-                    node, d = stack[top], depth[top]
-                    column = feature[node]
-                    if column < 0:
-                        u, v = 0, 0
-                        for k in range(d):
-                            u += ways[top, k] == 1
-                            v += ways[top, k] == 2
-                        for k in range(d):
-                            if ways[top, k] == 1:
-                                out[i, on_path[top, k]] += (
-                                    value[node] * factorials[u - 1] * factorials[v] / factorials[u + v]
-                                )
-                            elif ways[top, k] == 2:
-                                out[i, on_path[top, k]] -= (
-                                    value[node] * factorials[u] * factorials[v - 1] / factorials[u + v]
-                                )
-                        top -= 1
-                        continue
-                    x, r = rows[i, column], reference[column]
-                    row_left = nan_left[node] if np.isnan(x) else x <= threshold[node]
-                    reference_left = nan_left[node] if np.isnan(r) else r <= threshold[node]
-                    to_left = (1 if row_left else 0) + (2 if reference_left else 0)
-                    place, way = d, 3
+    A leaf is reached by the sets of columns that hold all u columns where only the row goes on towards it and none
+    of the v columns where only the reference does, so each of the u gets (u-1)! v! / (u+v)! of its value, and each
+    of the v minus u! (v-1)! / (u+v)!.
+    """
+    feature, threshold, nan_left, left, right, value, roots, output = nodes
+    stack, depth = paths[0, :, 0], paths[1, :, 0]  # nodes still to visit, and distinct columns above each of them
+    on_path, ways = paths[2], paths[3]  # these columns; 1: only the row goes on, 2: only the reference, 3: both
+    for i in range(len(rows)):
+        for t in range(len(roots)):
+            if output[t] != wanted:
+                continue
+            top = 0
+            stack[0] = roots[t]
+            depth[0] = 0
+            while top >= 0:
+                node, d = stack[top], depth[top]
+                column = feature[node]
+                if column < 0:
+                    u, v = 0, 0
                     for k in range(d):
-                        if on_path[top, k] == column:
-                            place, way = k, ways[top, k]
-                    # children that nothing reaches are left out; the first takes the place of the node on the stack
-                    first = top
+                        u += ways[top, k] == 1
+                        v += ways[top, k] == 2
+                    for k in range(d):
+                        if ways[top, k] == 1:
+                            out[i, on_path[top, k]] += (
+                                value[node] * factorials[u - 1] * factorials[v] / factorials[u + v]
+                            )
+                        elif ways[top, k] == 2:
+                            out[i, on_path[top, k]] -= (
+                                value[node] * factorials[u] * factorials[v - 1] / factorials[u + v]
+                            )
                     top -= 1
-                    for child, going in ((right[node], way & (3 - to_left)), (left[node], way & to_left)):
-                        if going == 0:
-                            continue
-                        top += 1
-                        if top > first:
-                            for k in range(d):
-                                on_path[top, k] = on_path[first, k]
-                                ways[top, k] = ways[first, k]
-                        on_path[top, place] = column
-                        ways[top, place] = going
-                        depth[top] = max(d, place + 1)
-                        stack[top] = child
-
-    return walk, share
+                    continue
+                x, r = rows[i, column], reference[column]
+                row_left = nan_left[node] if np.isnan(x) else x <= threshold[node]
+                reference_left = nan_left[node] if np.isnan(r) else r <= threshold[node]
+                to_left = (1 if row_left else 0) + (2 if reference_left else 0)
+                place, way = d, 3
+                for k in range(d):
+                    if on_path[top, k] == column:
+                        place, way = k, ways[top, k]
+                # children that nothing reaches are left out; the first takes the place of the node on the stack
+                first = top
+                top -= 1
+                for child, going in ((right[node], way & (3 - to_left)), (left[node], way & to_left)):
+                    if going == 0:
+                        continue
+                    top += 1
+                    if top > first:
+                        for k in range(d):
+                            on_path[top, k] = on_path[first, k]
+                            ways[top, k] = ways[first, k]
+                    on_path[top, place] = column
+                    ways[top, place] = going
+                    depth[top] = max(d, place + 1)
+                    stack[top] = child
