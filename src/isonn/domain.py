@@ -12,16 +12,15 @@ never "out".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isonn.packing import Floats, IntArray
-from isonn.references import Near, References
 
 #: The verdicts, from familiar to unknown.
 VERDICTS = ("in", "borderline", "out")
@@ -30,8 +29,6 @@ VERDICTS = ("in", "borderline", "out")
 LEVELS, FARTHER = (1.0, 1.5), (0.7, 0.9)
 #: From this similarity on, two graphs are equal for the model; stored features are rounded to half precision.
 EQUAL = 1 - 1e-5
-#: An error of so many times the mean makes a neighbour unreliable.
-UNRELIABLE = 2.0
 #: A term is outside if it leaves the range of the training graphs by this share of the range.
 MARGIN = 0.1
 #: Number of neighbours that are shown, and of pieces that they share.
@@ -170,10 +167,6 @@ class Domain(Sequence[GraphDomain]):
     def __len__(self) -> int:
         return len(self.verdict)
 
-    @overload
-    def __getitem__(self, index: int) -> GraphDomain: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[GraphDomain]: ...
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(len(self))[index]]
@@ -186,9 +179,6 @@ class Domain(Sequence[GraphDomain]):
             self.outside[i],
             self._neighbours_of(i),
         )
-
-    def __iter__(self) -> Iterator[GraphDomain]:
-        return (self[i] for i in range(len(self)))
 
     @cached_property
     def unseen(self) -> list[list[UnseenPiece]]:
@@ -269,7 +259,7 @@ class Limits:
         """Return the verdict of each graph.
 
         Args:
-            distance: from `distances`.
+            distance: from `isonn.references.References.distances`.
             equal: whether a training graph is equal to it, shape (g,).
             terms: whole-graph terms, shape (g, terms).
             unknown: 2 for graphs with a node that is unseen in every view, 1 in some view, else 0.
@@ -309,20 +299,6 @@ class Limits:
             if array.shape != shape or not np.isfinite(array).all():
                 raise ValueError(f"{name} of the domain has shape {array.shape} instead of {shape}")
         return cls(**found)
-
-
-def distances(near: Near, references: References | None = None) -> Floats:
-    """Return the distance of graphs from training graphs that are predicted well, shape (g,), from 0 to 1.
-
-    Args:
-        near: the nearest training graphs.
-        references: their held-out errors; without, all count as predicted well.
-    """
-    reliable = np.ones_like(near.similarity)
-    if references is not None:
-        reliable -= np.minimum(references.mean_error[near.reference] / UNRELIABLE, 1)
-    weights = near.similarity**4 + 1e-12
-    return np.asarray(1 - (weights * near.similarity * reliable).sum(axis=1) / weights.sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,8 @@ CHUNK = 512
 SIGNALS = 2
 #: Weight of the mean error of all graphs beside the nearest ones.
 PRIOR = 1e-3
+#: An error of so many times the mean makes a neighbour unreliable.
+UNRELIABLE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +103,18 @@ class References:
         """The sketches in single precision, and their squared lengths."""
         stored = self.points.astype(np.float32)
         return stored, np.einsum("md,md->m", stored, stored)
+
+    def distances(self, near: Near, all_reliable: bool = False) -> Floats:
+        """Return how far graphs are from training graphs that are predicted well, shape (g,), from 0 to 1.
+
+        Args:
+            near: their nearest references.
+            all_reliable: count every reference as predicted well.
+        """
+        errors = self.mean_error[near.reference] * (not all_reliable)
+        reliable = 1 - np.minimum(errors / UNRELIABLE, 1)
+        weights = near.similarity**4 + 1e-12
+        return np.asarray(1 - (weights * near.similarity * reliable).sum(axis=1) / weights.sum(axis=1))
 
     def local_errors(self, near: Near) -> Floats:
         """Return the mean held-out error of the nearest graphs, 1 for the mean over all, shape (g, columns).

@@ -33,9 +33,9 @@ from isonn.subgraphs.explain import SubgraphMatches
 from isonn.subgraphs.marks import ClassMarks
 from isonn.subgraphs.model import SubgraphModel
 from isonn.subgraphs.survey import Survey, directed_error, directed_graph
-from isonn.subgraphs.terms import terms_of
+from isonn.subgraphs.terms import term_names
 from isonn.subgraphs.training import Training, fit_model
-from isonn.subgraphs.trust import Trust, examples_of
+from isonn.subgraphs.trust import Trust, example_names
 from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks, warn_of_unseen
 from isonn.subgraphs.views import View, view_param_from_json
 from isonn.targets import as_y
@@ -100,8 +100,8 @@ class SubgraphEstimator(GraphEstimator):
             linear = training.fit_linear(inputs)
         self._trust = None
         if held_out is not None:
-            describe = examples_of(self.keep_examples, inputs, training, graphs, vectorizer.vocabulary_)
-            self._trust = Trust.learn(inputs, held_out, training, linear.coef, describe)
+            names = example_names(self.keep_examples, training, graphs)
+            self._trust = Trust.learn(inputs, held_out, training, linear.coef, vectorizer.vocabulary_, names)
         self._conformal = None if self._trust is None else self._trust.conformal
         self._marks = ClassMarks.learn(inputs, linear, training, vectorizer, bool(self.keep_examples), self.seed_)
         self._remember(survey.hashes)
@@ -362,8 +362,7 @@ class SubgraphEstimator(GraphEstimator):
         self._publish(model, [dict(scores) for scores in details["held_out_columns"]], calibration)
         self._trust = self._conformal = None
         if trust := below("trust", tensors):
-            terms = sum(len(group.names) for group in terms_of(self.kind_))
-            columns = self._model.features.columns
+            columns, terms = self._model.features.columns, len(term_names(self.kind_))
             self._trust = Trust.restore(trust, details["neighbours"], self.target_, columns, terms)
             self._conformal = self._trust.conformal
 

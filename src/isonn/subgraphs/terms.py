@@ -81,6 +81,11 @@ def terms_of(kind: str) -> list[Terms]:
     return [SizeCounts(), *([TERMS[kind]] if kind in TERMS else [])]
 
 
+def term_names(kind: str) -> list[str]:
+    """Return the names of all terms of a kind of graphs."""
+    return [name for terms in terms_of(kind) for name in terms.names]
+
+
 def term_table(graphs: GraphSet, kind: str) -> Floats:
     """Return all terms of graphs, ``(g, terms)``."""
     return np.concatenate([terms.table(graphs) for terms in terms_of(kind)], axis=1)
@@ -110,7 +115,7 @@ def graph_terms(graphs: GraphSet, kind: str) -> GraphTerms:
     places = [start + np.arange(terms.shared) for start, terms in zip(starts, groups, strict=False)]
     values, per_node = zip(*(terms.of_graph(graphs) for terms in groups), strict=True)
     return GraphTerms(
-        [name for terms in groups for name in terms.names],
+        term_names(kind),
         np.concatenate(values),
         np.concatenate(places).astype(np.int64),
         np.concatenate(per_node),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,47 +11,21 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from isonn.conformal import Conformal
-from isonn.domain import EQUAL, Domain, Examples, Limits, Neighbour, distances, strongest_pieces
+from isonn.domain import EQUAL, Domain, Examples, Limits, strongest_pieces
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
 from isonn.heads import Distinct, Inputs
 from isonn.heads.head import below, prefixed
-from isonn.packing import Floats, IntArray
+from isonn.packing import Floats
 from isonn.processes import in_threads
 from isonn.references import SIGNALS, Near, References, held_out_errors, learn_references, sketch
 from isonn.subgraphs.model import SubgraphModel
-from isonn.subgraphs.terms import terms_of
+from isonn.subgraphs.terms import term_names
 from isonn.subgraphs.training import Training
 from isonn.subgraphs.vectorizer import in_chunks, unseen_pieces
 from isonn.subgraphs.vocabulary import Vocabulary
 from isonn.targets import Target
-
-
-@dataclass(frozen=True, eq=False)
-class Assessed:
-    """The outputs of graphs with what is needed for their intervals and their domain.
-
-    Attributes:
-        outputs: shape (g, outputs).
-        near: the nearest references.
-        terms: whole-graph terms, shape (g, terms).
-        unknown: 2 for graphs with a node that is unseen in every view, 1 in some view, else 0, shape (g,).
-        pieces: columns of the pieces of each graph, for the names of those that it shares with its neighbours.
-    """
-
-    outputs: Floats
-    near: Near
-    terms: Floats
-    unknown: IntArray
-    pieces: list[NDArray[Any]]
-
-    @classmethod
-    def join(cls, parts: Sequence[Assessed]) -> Assessed:
-        """Join the graphs of several chunks."""
-        near = Near(*(np.concatenate([getattr(p.near, name) for p in parts]) for name in ("similarity", "reference")))
-        rest = {name: np.concatenate([getattr(p, name) for p in parts]) for name in ("outputs", "terms", "unknown")}
-        return cls(near=near, pieces=[columns for part in parts for columns in part.pieces], **rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +44,8 @@ class Trust:
         held_out: Floats,
         training: Training,
         coef: Floats,
-        describe: Callable[[IntArray, Floats], Examples] | None = None,
+        vocabulary: Vocabulary,
+        names: NDArray[Any] | None = None,
     ) -> Trust | None:
         """Learn from held-out outputs; return None if there are none.
 
@@ -80,7 +54,8 @@ class Trust:
             held_out: their held-out outputs, shape (g, outputs).
             training: the training graphs.
             coef: the weights of features in the linear head, shape (outputs, p).
-            describe: returns examples for rows of the training graphs, given the weight of each column.
+            vocabulary: the pieces, which come first among the features.
+            names: of the training graphs, from `example_names`; None keeps no examples.
         """
         distinct, target, targets = Distinct.of(inputs, training.weights), training.target, training.targets
         errors = held_out_errors(held_out, targets, target)
@@ -95,47 +70,44 @@ class Trust:
             signals = references.signals(learned.near)[np.searchsorted(learned.graphs, graph)]
         conformal = Conformal.fit(held_out[rows], targets[rows], target, graph, distinct.groups[graph], signals)
         terms = training.survey.terms[distinct.graph >= 0]
-        limits = Limits.fit(distances(learned.near, references), learned.errors, terms)
-        examples = None if describe is None else describe(distinct.rows[learned.members], size)
+        limits = Limits.fit(references.distances(learned.near), learned.errors, terms)
+        examples = None
+        if names is not None:
+            kept, values = distinct.rows[learned.members], training.y.tolist()
+            eligible = _pieces_to_show(vocabulary, inputs.features.shape[1])
+            strongest = strongest_pieces(csr_array(inputs.features[kept]), size, eligible)
+            examples = Examples([str(names[i]) for i in kept], [_without_nan(values[i]) for i in kept], strongest)
         return cls(conformal, references, limits, examples)
 
     def judge(
         self, model: SubgraphModel, graphs: GraphSet, numeric: bool, n_jobs: int
     ) -> tuple[Floats, Floats | None, Domain]:
         """Return outputs, signals of difficulty (for numbers) and the domain of graphs, counting once."""
+        vectorizer, examples = model.vectorizer, self.examples
 
-        def read(chunk: GraphSet) -> Assessed:
+        def read(chunk: GraphSet) -> tuple[Any, ...]:
             inputs, counted, terms = model.read(chunk)
             features = inputs.features
             near = self.references.nearest(sketch(features, self.references.weights))
-            unknown = model.features.vocabulary.unknown_nodes(counted)
-            pieces = np.split(features.indices, features.indptr[1:-1]) if self.examples is not None else []
-            return Assessed(model.head.outputs(inputs), near, terms, unknown, pieces)
+            unknown = vectorizer.vocabulary_.unknown_nodes(counted)
+            pieces = np.split(features.indices, features.indptr[1:-1]) if examples is not None else []
+            return model.head.outputs(inputs), near.similarity, near.reference, terms, unknown, pieces
 
-        assessed = Assessed.join(list(in_threads(read, in_chunks(graphs, n_jobs), n_jobs)))
-        signals = self.references.signals(assessed.near) if numeric else None
-        return assessed.outputs, signals, self._domain(model, graphs, assessed)
-
-    def _domain(self, model: SubgraphModel, graphs: GraphSet, assessed: Assessed) -> Domain:
-        vectorizer, near, examples = model.vectorizer, assessed.near, self.examples
-        distance = distances(near, self.references)
-        equal = near.similarity[:, 0] >= EQUAL
-        names = [name for terms in terms_of(model.kind) for name in terms.names]
+        *arrays, lists = zip(*in_threads(read, in_chunks(graphs, n_jobs), n_jobs), strict=True)
+        outputs, similarity, reference, terms, unknown = map(np.concatenate, arrays)
+        pieces = [columns for chunk in lists for columns in chunk]  # of each graph, to name those it shares
+        near = Near(similarity, reference)
+        distance = self.references.distances(near)
         name_of = lru_cache(maxsize=None)(lambda column: vectorizer.templates_[column].text())
-
-        def neighbours_of(i: int) -> list[Neighbour]:
-            if examples is None:
-                return []
-            return examples.neighbours(near.similarity[i], near.reference[i], assessed.pieces[i], name_of)
-
-        return Domain(
-            self.limits.verdicts(distance, equal, assessed.terms, assessed.unknown),
+        domain = Domain(
+            self.limits.verdicts(distance, similarity[:, 0] >= EQUAL, terms, unknown),
             distance,
-            distances(near) < self.limits.distances[0],
-            self.limits.outside(assessed.terms, names),
+            self.references.distances(near, all_reliable=True) < self.limits.distances[0],
+            self.limits.outside(terms, term_names(model.kind)),
             lambda i: unseen_pieces(vectorizer, graphs[i : i + 1]),
-            neighbours_of,
+            lambda i: [] if examples is None else examples.neighbours(similarity[i], reference[i], pieces[i], name_of),
         )
+        return outputs, self.references.signals(near) if numeric else None, domain
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name."""
@@ -171,31 +143,19 @@ class Trust:
         )
 
 
-def examples_of(
-    keep: bool | str, inputs: Inputs, training: Training, graphs: GraphStream, vocabulary: Vocabulary
-) -> Callable[[IntArray, Floats], Examples] | None:
-    """Return a function that describes rows of the training graphs as examples; None if none are kept.
-
-    Args:
-        keep: ``keep_examples`` of the estimator.
-        inputs: features of all training graphs.
-        training: the training graphs.
-        graphs: the same, to read their SMILES.
-        vocabulary: the pieces. Pieces of fewer than three nodes say little about what two graphs share.
-    """
+def example_names(keep: bool | str, training: Training, graphs: GraphStream) -> NDArray[Any] | None:
+    """Return how ``keep_examples`` names each training graph, by its id or its SMILES; None if none are kept."""
     if not keep:
         return None
-    names, values = training.survey.graph_ids if keep is True else _smiles_of(graphs, training), training.y.tolist()
+    return training.survey.graph_ids if keep is True else _smiles_of(graphs, training)
+
+
+def _pieces_to_show(vocabulary: Vocabulary, columns: int) -> NDArray[np.bool_]:
+    """Return the features that may tell what two graphs share: pieces of fewer than three nodes say little."""
     least = min(3, max(block.size for block in vocabulary.blocks))
-    eligible = np.zeros(inputs.features.shape[1], dtype=bool)
-    for block in vocabulary.blocks:
-        eligible[block.columns] = block.size >= least
-
-    def describe(rows: IntArray, weights: Floats) -> Examples:
-        strongest = strongest_pieces(csr_array(inputs.features[rows]), weights, eligible)
-        return Examples([str(names[i]) for i in rows], [_without_nan(values[i]) for i in rows], strongest)
-
-    return describe
+    eligible = np.zeros(columns, dtype=bool)
+    eligible[: len(vocabulary)] = vocabulary.template_sizes >= least
+    return eligible
 
 
 def _smiles_of(graphs: GraphStream, training: Training) -> NDArray[Any]:
