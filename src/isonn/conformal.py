@@ -146,16 +146,12 @@ class Conformal:
         if np.isinf(quantiles).any():
             least = min(scores.groups for scores in self.scores)
             self._warn(least, coverage, "the interval is infinite")
-        widths = quantiles * self.expected_error(len(outputs), signals)
-        with np.errstate(over="ignore"):
-            return np.stack([target.link(outputs - widths), target.link(outputs + widths)], axis=-1)
-
-    def expected_error(self, graphs: int, signals: Floats | None = None) -> Floats:
-        """Return the difficulty of graphs, in the units of outputs, shape (g, columns)."""
-        expected = np.tile(self.difficulty[:, 0], (graphs, 1))
+        expected = np.tile(self.difficulty[:, 0], (len(outputs), 1))
         if signals is not None:
             expected = expected + np.einsum("gsc,cs->gc", signals, self.difficulty[:, 1:])
-        return expected
+        widths = quantiles * expected
+        with np.errstate(over="ignore"):
+            return np.stack([target.link(outputs - widths), target.link(outputs + widths)], axis=-1)
 
     def sets(
         self, answers: Floats, coverage: float, target: Target, names: Mapping[Any, str] | None = None

@@ -244,11 +244,7 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
         return answers
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        tags.no_validation = True
-        return tags
+        return for_graphs(super().__sklearn_tags__())
 
 
 class GraphClassifier(ClassifierMixin, GraphEstimator):
@@ -348,6 +344,14 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def for_graphs(tags: Any) -> Any:
+    """Tell scikit-learn that an estimator takes graphs, not a table, and checks them itself."""
+    tags.input_tags.two_d_array = False
+    tags.input_tags.three_d_array = True
+    tags.no_validation = True
+    return tags
 
 
 def _or_nan(predicted: NDArray[Any], unknown: NDArray[np.bool_]) -> NDArray[Any]:

@@ -10,9 +10,11 @@ from coded_graphs import PLANTED, planted
 import isonn
 from isonn.subgraphs.count import count_in_threads
 from isonn.subgraphs.features import SumFeatures
+from isonn.subgraphs.select import shorten
 from isonn.subgraphs.table import join_tables
-from isonn.subgraphs.terms import LARGEST_DEVIATION, TERM_WEIGHT, NumberTerms, graph_terms, size_counts, term_table
+from isonn.subgraphs.terms import LARGEST_DEVIATION, TERM_WEIGHT, NumberTerms, SizeCounts, graph_terms, term_table
 from isonn.subgraphs.vocabulary import Vocabulary
+from isonn.targets import Numbers
 
 EVERY = np.ones(PLANTED, dtype=bool)
 
@@ -75,20 +77,20 @@ def test_each_view_has_its_weight(graphs):
     np.testing.assert_allclose(shares, 1 / (2 + TERM_WEIGHT), rtol=1e-6)
 
 
-def test_standardised_features_have_equal_deviations(graphs):
+def test_features_of_a_short_list_have_equal_deviations(graphs):
     _, table = table_of(graphs)
     vocabulary, counted = Vocabulary.learn(table, 3, EVERY)
-    plain = SumFeatures(vocabulary, np.ones(len(vocabulary)), "log", None)
-    sizes = term_table(graphs, "graphs")
-    features, found = plain.standardised(plain.of(counted, sizes))
-    np.testing.assert_allclose(features.of(counted, sizes).toarray(), found.toarray(), rtol=1e-12)
-    deviation = found.toarray().std(axis=0)
-    np.testing.assert_allclose(deviation[deviation > 1e-6], 1 / np.sqrt(len(vocabulary)), rtol=1e-6)
+    sizes, y = term_table(graphs, "graphs"), np.arange(PLANTED)[:, None] % 2.0
+    whole = SumFeatures.learn(vocabulary, counted, sizes, EVERY)
+    features, chosen, found = shorten(whole, counted, y, Numbers.fit(y), 6)
+    assert len(chosen) == features.columns == 6
+    np.testing.assert_array_equal(found.toarray() > 0, whole.of(counted, sizes)[:, chosen].toarray() > 0)
+    np.testing.assert_allclose(found.toarray().std(axis=0), 1 / np.sqrt(6), rtol=1e-6)
 
 
 def test_size_counts_are_nodes_edges_degrees_and_cycles():
     graphs = [networkx.cycle_graph(5), networkx.star_graph(12), networkx.complete_graph(4), networkx.empty_graph(2)]
-    found = size_counts(isonn.as_graphset(graphs))
+    found = SizeCounts().table(isonn.as_graphset(graphs))
     for graph, row in zip(graphs, found.tolist(), strict=True):
         nodes, edges = len(graph), graph.number_of_edges()
         degrees = np.bincount([min(degree, 9) for _, degree in graph.degree], minlength=10)

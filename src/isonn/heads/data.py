@@ -87,7 +87,7 @@ class Distinct:
         found, first, number = np.unique(digests[kept], return_index=True, return_inverse=True)
         graph = np.full(len(inputs), -1, dtype=np.int64)
         graph[kept] = number.reshape(-1)
-        groups = np.arange(len(found)) if inputs.groups is None else _by_first(inputs.groups[kept][first])
+        groups = np.arange(len(found)) if inputs.groups is None else in_order(inputs.groups[kept][first])
         return cls(kept[first], found, groups, graph, weights)
 
     def merge(self, columns: Floats) -> tuple[IntArray, Floats, Floats]:
@@ -130,10 +130,10 @@ class Distinct:
         return int((np.stack(numbers) > 1).any(axis=0).sum())
 
 
-def _by_first(groups: IntArray) -> IntArray:
+def in_order(groups: IntArray) -> IntArray:
     """Number groups in the order in which they occur."""
     _, first, number = np.unique(groups, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[number.reshape(-1)])
+    return np.asarray(np.argsort(np.argsort(first))[number.reshape(-1)], dtype=np.int64)
 
 
 def row_digests(table: csr_array) -> Digests:

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from isonn.errors import InputError
-from isonn.heads.data import Digests, Distinct
+from isonn.heads.data import Digests, Distinct, in_order
 from isonn.packing import IntArray, mix64
 from isonn.seeding import derive_seed
 from isonn.targets import Target
@@ -49,8 +49,7 @@ def join_groups(digests: Digests, groups: ArrayLike | None = None) -> IntArray:
     pairs = (np.ones(len(graph)), (graph.reshape(-1), graph.max() + 1 + group.reshape(-1)))
     count = int(graph.max() + group.max() + 2)
     _, joined = connected_components(coo_array(pairs, shape=(count, count)), directed=False)
-    _, first, number = np.unique(joined[graph.reshape(-1)], return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[number.reshape(-1)], dtype=np.int64)
+    return in_order(joined[graph.reshape(-1)])
 
 
 def grouped_folds(distinct: Distinct, targets: NDArray[Any], target: Target, seed: int) -> IntArray:
@@ -108,10 +107,10 @@ def _spread(groups: IntArray, order: Digests, strata: IntArray, folds: int) -> I
     loads = [[0] * folds for _ in range(int(strata.max()) + 1)]
     totals, fold = [0] * folds, np.zeros(len(members), dtype=np.int64)
     for i in sequence:
-        own = strata[members[i]].tolist()
-        least = min(range(folds), key=lambda j: (sum(loads[stratum][j] for stratum in own), totals[j], j))
+        inside = strata[members[i]].tolist()
+        least = min(range(folds), key=lambda j: (sum(loads[stratum][j] for stratum in inside), totals[j], j))
         fold[i] = least
-        totals[least] += len(own)
-        for stratum in own:
+        totals[least] += len(inside)
+        for stratum in inside:
             loads[stratum][least] += 1
     return fold

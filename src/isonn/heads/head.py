@@ -162,14 +162,6 @@ class Head(ABC):
             `Contributions`, whose sums equal `outputs`.
         """
 
-    def coefficients(self) -> tuple[Floats, Floats] | None:
-        """Return weights (outputs, p) and intercepts (outputs,) of an additive head, else None.
-
-        Returns:
-            two arrays, or None.
-        """
-        return None
-
 
 #: All heads by name.
 HEADS: dict[str, type[Head]] = {}

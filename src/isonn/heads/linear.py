@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -148,10 +149,6 @@ class LinearHead(Head):
         features = csr_array((values, given.indices, given.indptr), shape=given.shape)
         return Contributions(base, features, csr_array(inputs.counts.shape))
 
-    def coefficients(self) -> tuple[Floats, Floats]:
-        """Return weights and intercepts."""
-        return self.coef, self.intercept
-
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return weights and intercepts."""
         return {"coef": self.coef, "intercept": self.intercept}
@@ -218,7 +215,7 @@ def _known_together(known: NDArray[np.bool_]) -> list[IntArray]:
     """Group columns that are known for the same graphs."""
     patterns, group = np.unique(known, axis=1, return_inverse=True)
     columns = [np.flatnonzero(group.reshape(-1) == i) for i in range(patterns.shape[1])]
-    return [own for i, own in enumerate(columns) if patterns[:, i].any()]
+    return [together for i, together in enumerate(columns) if patterns[:, i].any()]
 
 
 def solve_table(table: Table, blocks: IntArray, digests: NDArray[np.uint64], cap: float, seed: int) -> Solution:
@@ -240,48 +237,39 @@ def solve_table(table: Table, blocks: IntArray, digests: NDArray[np.uint64], cap
     order = np.argsort(mix64(digests ^ np.uint64(derive_seed(seed, "penalty"))), kind="stable")
     sample = table.rows(np.sort(order[:PENALTY_GRAPHS]))
     penalty, _, _, _, loss = leave_one_out(products(sample.features), sample.wanted, sample.weights, cap, sample.groups)
-    fit = PrimalFits(table) if len(table) > DUAL_GRAPHS else DualFits(table)
+    few = len(table) <= DUAL_GRAPHS
+    fit = partial(_fit_few, table, products(table.features)) if few else partial(_fit_many, table)
     coef, intercept = fit(np.arange(len(table)), penalty)
     held_out = np.full(table.wanted.shape, np.nan)
     for block in np.unique(blocks[blocks >= 0]).tolist():
         out = np.flatnonzero(blocks == block)
-        own_coef, own_intercept = fit(np.flatnonzero(blocks != block), penalty)
-        held_out[out] = table.features[table.place[out]] @ own_coef.T + own_intercept
+        without, bias = fit(np.flatnonzero(blocks != block), penalty)
+        held_out[out] = table.features[table.place[out]] @ without.T + bias
     return Solution(coef, intercept, held_out, penalty, loss)
 
 
-class PrimalFits:
-    """Ridge regressions on some of very many graphs; the others get no weight, so that nothing is copied."""
+def _fit_many(table: Table, rows: IntArray, penalty: float) -> tuple[Floats, Floats]:
+    """Return weights (columns, p) and intercepts (columns,) of ridge regression on some of very many graphs.
 
-    def __init__(self, table: Table) -> None:
-        self.table, g = table, table.features.shape[0]
-        self.wanted, self.weights = np.zeros((g, table.wanted.shape[1])), np.zeros(g)
-        self.wanted[table.place] = table.wanted
-
-    def __call__(self, rows: IntArray, penalty: float) -> tuple[Floats, Floats]:
-        """Return weights (columns, p) and intercepts (columns,)."""
-        self.weights[:] = 0
-        self.weights[self.table.place[rows]] = self.table.weights[rows]
-        return solve_ridge(self.table.features, self.wanted, self.weights, penalty, self.table.place[rows])
+    The others get no weight, so that nothing is copied.
+    """
+    g = table.features.shape[0]
+    wanted, weights = np.zeros((g, table.wanted.shape[1])), np.zeros(g)
+    wanted[table.place], weights[table.place[rows]] = table.wanted, table.weights[rows]
+    return solve_ridge(table.features, wanted, weights, penalty, table.place[rows])
 
 
-class DualFits:
-    """Ridge regressions on some of the graphs, from the products of all of them."""
-
-    def __init__(self, table: Table) -> None:
-        self.table, self.kernel = table, products(table.features)
-
-    def __call__(self, rows: IntArray, penalty: float) -> tuple[Floats, Floats]:
-        """Return weights (columns, p) and intercepts (columns,)."""
-        wanted, kernel = self.table.wanted[rows], self.kernel[np.ix_(rows, rows)]
-        kernel[np.diag_indices(len(rows))] += penalty / self.table.weights[rows]
-        root = cholesky(kernel, lower=True, overwrite_a=True, check_finite=False)
-        solved = cho_solve((root, True), np.column_stack([np.ones(len(rows)), wanted]), check_finite=False)
-        s = solved[:, 0]
-        bias = (s @ wanted) / s.sum()
-        alpha = np.zeros(self.table.wanted.shape)
-        alpha[rows] = solved[:, 1:] - np.outer(s, bias)
-        return np.asarray(alpha.T @ self.table.features), bias
+def _fit_few(table: Table, kernel: Floats, rows: IntArray, penalty: float) -> tuple[Floats, Floats]:
+    """Return weights and intercepts of ridge regression on some of the graphs, from the products of all of them."""
+    wanted, kernel = table.wanted[rows], kernel[np.ix_(rows, rows)]
+    kernel[np.diag_indices(len(rows))] += penalty / table.weights[rows]
+    root = cholesky(kernel, lower=True, overwrite_a=True, check_finite=False)
+    solved = cho_solve((root, True), np.column_stack([np.ones(len(rows)), wanted]), check_finite=False)
+    s = solved[:, 0]
+    bias = (s @ wanted) / s.sum()
+    alpha = np.zeros(table.wanted.shape)
+    alpha[rows] = solved[:, 1:] - np.outer(s, bias)
+    return np.asarray(alpha.T @ table.features), bias
 
 
 def products(features: csr_array) -> Floats:

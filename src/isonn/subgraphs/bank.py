@@ -27,6 +27,7 @@ from isonn.files import atomic_file, remove_strays
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Part
 from isonn.graphs.stream import GraphStream
+from isonn.model_files import digest_of
 from isonn.processes import Call, Run, run_in_order
 from isonn.progress import Report, silent
 from isonn.subgraphs.count import count_chunk
@@ -169,7 +170,7 @@ def _count_part(part: GraphSet | Part, encoding: Encoding, path: Path, limit: in
         "sampled": json.dumps([[int(graph), int(k), share] for (graph, k), share in table.sampled.items()]),
         "sha256": json.dumps({name: _digest(tensor) for name, tensor in tensors.items()}),
     }
-    header["digest"] = _header_digest(header)
+    header["digest"] = digest_of(header)
     with atomic_file(path) as temporary:
         temporary.write_bytes(save(tensors, header))
 
@@ -191,15 +192,9 @@ def _header(path: Path) -> dict[str, str]:
             f"{path} has format {header.get('format')!r} but this version of isonn reads {FORMAT!r}; remove its folder "
             f"to cut the graphs again, or use the version that wrote it"
         )
-    if header.pop("digest", None) != _header_digest(header):
+    if header.pop("digest", None) != digest_of(header):
         raise _damaged(path)
     return header
-
-
-def _header_digest(header: dict[str, str]) -> str:
-    """Return the SHA-256 of a header, which contains those of the arrays."""
-    content = {name: value for name, value in header.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _read(path: Path, *names: str) -> list[NDArray[Any]]:

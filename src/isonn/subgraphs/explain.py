@@ -118,7 +118,7 @@ class SubgraphMatches(MatchedGraph):
         columns, contributions = self._split_of(column).absent
         order = np.argsort(-np.abs(contributions), kind="stable")
         return [
-            NamedContribution(_Name(self.templates, int(columns[i])), 0.0, float(contributions[i]))
+            NamedContribution(f"no {self.templates[columns[i]].text()}", 0.0, float(contributions[i]))
             for i in order.tolist()
         ]
 
@@ -195,16 +195,6 @@ class _Split:
     pieces: Floats
     absent: tuple[IntArray, Floats]
     terms: Floats
-
-
-class _Name:
-    """The words of an absent template, written when they are first asked for."""
-
-    def __init__(self, templates: Sequence[Template], column: int) -> None:
-        self._templates, self._column = templates, column
-
-    def __str__(self) -> str:
-        return f"no {self._templates[self._column].text()}"
 
 
 def _beside(values: Floats, columns: IntArray, terms: Floats, p: int) -> csr_array:

@@ -14,7 +14,7 @@ of a graph changes (`isonn.subgraphs.explain`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -144,13 +144,6 @@ class SumFeatures:
         if transform not in (LOG, COUNT) or scales.shape != (len(vocabulary),):
             raise ValueError(f"there are {scales.shape} scales for {len(vocabulary)} templates, or no {transform!r}")
         return cls(vocabulary, scales, transform, NumberTerms.restore(terms) if terms else None)
-
-    def standardised(self, features: csr_array) -> tuple[SumFeatures, csr_array]:
-        """Divide every feature by its deviation; return the new conversion and features, for short lists."""
-        mean = np.asarray(features.mean(axis=0)).ravel()
-        square = np.asarray(features.multiply(features).mean(axis=0)).ravel()
-        scale = 1 / (np.sqrt(np.maximum(square - mean**2, 1e-12)) * np.sqrt(max(1, features.shape[1])))
-        return replace(self, scales=self.scales * scale), csr_array(features.multiply(scale[None, :]))
 
 
 #: The logarithms of small counts plus one, because computing them takes longer than looking them up.

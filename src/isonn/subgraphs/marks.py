@@ -16,6 +16,7 @@ from isonn.explain.template import Template
 from isonn.heads import Inputs, LinearHead
 from isonn.packing import IntArray
 from isonn.seeding import numpy_stream
+from isonn.subgraphs.table import mean_and_variance
 from isonn.subgraphs.training import Training
 from isonn.subgraphs.vectorizer import SubgraphVectorizer
 from isonn.targets import Target
@@ -214,8 +215,7 @@ def _marks(
         flat = loss(changed.ravel(order="F"), np.tile(every, shift.shape[1])).reshape(-1, g)
         return np.asarray((flat - now).mean(axis=1))
 
-    mean = np.asarray(features.mean(axis=0)).ravel()
-    variance = np.asarray(features.multiply(features).mean(axis=0)).ravel() - mean**2
+    mean, variance = mean_and_variance(features)
     deviation = np.sqrt(np.maximum(variance, 1e-12))
     # The rise is at most its second-order bound: the logistic loss has curvature 1/4 at most, the squared loss 2. Only
     # templates whose bound exceeds the best rise so far are measured: 512 on PROTEINS with k=5, which has 93,617.

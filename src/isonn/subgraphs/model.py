@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from isonn.graphs.graph import GraphSet
-from isonn.heads import Head, Inputs, get_head
+from isonn.heads import Head, Inputs, LinearHead, get_head
 from isonn.heads.head import below, prefixed
 from isonn.packing import Floats
 from isonn.processes import in_threads
@@ -113,7 +113,7 @@ class SubgraphModel:
         vectorizer.sampled_ = {int(graph): float(share) for graph, share in stored["sampled"]}
         features = SumFeatures.restore(vectorizer.vocabulary_, stored["transform"], below("features", tensors))
         head = get_head(stored["head"]).restore(below("head", tensors))
-        linear = getattr(head, "linear", head).coefficients()
-        if linear is not None and linear[0].shape != (outputs, features.columns):
+        linear = getattr(head, "linear", head)
+        if isinstance(linear, LinearHead) and linear.coef.shape != (outputs, features.columns):
             raise ValueError("weights and vocabulary differ in size")
         return cls(vectorizer, features, head, str(stored["kind"]))

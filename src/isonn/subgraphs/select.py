@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from isonn.packing import Floats, IntArray
 from isonn.processes import limit_threads
 from isonn.subgraphs.features import LOG, SumFeatures
+from isonn.subgraphs.table import mean_and_variance
 from isonn.subgraphs.vocabulary import PlacedCounts
 from isonn.targets import Target
 
@@ -35,9 +36,10 @@ def shorten(
     table = logs.of(counted, np.zeros((len(targets), 0)))
     with limit_threads(1, "blas"):  # with hundreds of small systems, threads would wait for each other
         chosen = np.sort(short_list(table, target.columns(targets), count))
-    kept = replace(logs, vocabulary=logs.vocabulary.keep(chosen), scales=logs.scales[chosen])
-    kept, table = kept.standardised(csr_array(table[:, chosen]))
-    return kept, chosen, table
+    table = csr_array(table[:, chosen])
+    scales = 1 / (np.sqrt(np.maximum(mean_and_variance(table)[1], 1e-12)) * np.sqrt(max(1, len(chosen))))
+    kept = replace(logs, vocabulary=logs.vocabulary.keep(chosen), scales=scales)
+    return kept, chosen, csr_array(table.multiply(scales[None, :]))
 
 
 def short_list(features: csr_array, wanted: Floats, c: int) -> IntArray:
@@ -57,12 +59,10 @@ def short_list(features: csr_array, wanted: Floats, c: int) -> IntArray:
     values = values - values.mean(axis=0)
     g, p = features.shape
     features = features.tocsc()
-    mean = np.asarray(features.mean(axis=0)).ravel()
-    square = np.asarray(features.multiply(features).mean(axis=0)).ravel()
-    deviation = np.sqrt(np.maximum(square - mean**2, 1e-12))
-    constant = square - mean**2 <= 1e-12
+    mean, variance = mean_and_variance(features)
+    deviation = np.sqrt(np.maximum(variance, 1e-12))
     chosen: list[int] = []
-    passed = np.flatnonzero(constant).tolist()  # constant, or a near-duplicate of a chosen column
+    passed = np.flatnonzero(variance <= 1e-12).tolist()  # constant, or a near-duplicate of a chosen column
     dense = np.zeros((g, 0))
     residual = values
     while len(chosen) + len(passed) < p and len(chosen) < c:

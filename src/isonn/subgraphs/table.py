@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from isonn.packing import IntArray, merge_equal, mix64, row_hashes, row_words
+from isonn.packing import Floats, IntArray, merge_equal, mix64, row_hashes, row_words
 
 #: A view and a size.
 Key = tuple[int, int]
@@ -198,6 +198,21 @@ def sparse_rows(data: NDArray[Any], columns: NDArray[np.int32], ends: NDArray[An
     """Return rows of ``width`` columns, given where each ends; scipy would copy columns beside ends of 64 bits."""
     small = np.int32 if len(columns) <= np.iinfo(np.int32).max else np.int64
     return csr_array((data, columns, np.concatenate([[0], ends]).astype(small)), shape=(len(ends), width))
+
+
+def mean_and_variance(table: Any) -> tuple[Floats, Floats]:
+    """Return the mean and the variance of each column of a sparse table, ``(d,)``."""
+    mean = np.asarray(table.mean(axis=0)).ravel()
+    square = np.asarray(table.multiply(table).mean(axis=0)).ravel()
+    return mean, square - mean**2
+
+
+def first_of_equal(digests: NDArray[np.uint64], weights: Floats | None = None) -> NDArray[np.bool_]:
+    """Return which graphs are the first of those with their digest, among graphs with a weight above 0, ``(g,)``."""
+    rows = np.arange(len(digests)) if weights is None else np.flatnonzero(weights > 0)
+    first = np.zeros(len(digests), dtype=bool)
+    first[rows[np.unique(digests[rows], return_index=True)[1]]] = True
+    return first
 
 
 def compact(counts: csr_array) -> csr_array:

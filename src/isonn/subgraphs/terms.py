@@ -47,7 +47,11 @@ class Terms(ABC):
 
 
 class SizeCounts(Terms):
-    """Nodes, edges, nodes by degree, and cycles. Trees read them; for sums they say nothing that pieces do not."""
+    """Nodes, edges, nodes by degree, and independent cycles.
+
+    Cycles are edges - nodes + 1, at least 0, which is exact for a connected graph. Trees read these terms; for sums
+    they say nothing that pieces do not.
+    """
 
     names = (
         "nodes",
@@ -59,8 +63,13 @@ class SizeCounts(Terms):
     shared = 2 + DEGREE_BINS
 
     def table(self, graphs: GraphSet) -> Floats:
-        """Return `size_counts`."""
-        return size_counts(graphs).astype(np.float64)
+        """Return the counts of graphs."""
+        nodes, g, degree = graphs.sizes, len(graphs), _degrees(graphs)
+        owner = np.repeat(np.arange(g), nodes)
+        edges = np.bincount(owner, degree, minlength=g) / 2
+        place = owner * DEGREE_BINS + np.minimum(degree, DEGREE_BINS - 1)
+        bins = np.bincount(place, minlength=g * DEGREE_BINS).reshape(g, DEGREE_BINS)
+        return np.column_stack([nodes, edges, bins, np.maximum(edges - nodes + 1, 0)])
 
     def of_graph(self, graphs: GraphSet) -> tuple[Floats, Floats]:
         """Return the counts of a graph, and what each node adds to them."""
@@ -120,19 +129,6 @@ def graph_terms(graphs: GraphSet, kind: str) -> GraphTerms:
         np.concatenate(places).astype(np.int64),
         np.concatenate(per_node),
     )
-
-
-def size_counts(graphs: GraphSet) -> NDArray[np.float32]:
-    """Return nodes, edges, nodes by degree, and independent cycles of each graph, ``(g, 3 + DEGREE_BINS)``.
-
-    Cycles are edges - nodes + 1, at least 0, which is exact for a connected graph.
-    """
-    nodes, g, degree = graphs.sizes, len(graphs), _degrees(graphs)
-    owner = np.repeat(np.arange(g), nodes)
-    edges = np.bincount(owner, degree, minlength=g) / 2
-    place = owner * DEGREE_BINS + np.minimum(degree, DEGREE_BINS - 1)
-    bins = np.bincount(place, minlength=g * DEGREE_BINS).reshape(g, DEGREE_BINS)
-    return np.column_stack([nodes, edges, bins, np.maximum(edges - nodes + 1, 0)]).astype(np.float32)
 
 
 def _degrees(graphs: GraphSet) -> IntArray:

@@ -29,7 +29,7 @@ from isonn.subgraphs.features import COUNT, SumFeatures
 from isonn.subgraphs.model import SubgraphModel
 from isonn.subgraphs.select import shorten
 from isonn.subgraphs.survey import Survey
-from isonn.subgraphs.table import CountTable, tell_apart
+from isonn.subgraphs.table import CountTable, first_of_equal, tell_apart
 from isonn.subgraphs.vectorizer import SubgraphVectorizer
 from isonn.targets import Numbers, Target
 
@@ -61,10 +61,7 @@ class Training:
     @property
     def distinct(self) -> NDArray[np.bool_]:
         """The first of equal graphs with a weight above 0."""
-        rows = np.arange(len(self.groups)) if self.weights is None else np.flatnonzero(self.weights > 0)
-        distinct = np.zeros(len(self.groups), dtype=bool)
-        distinct[rows[np.unique(self.digests[rows], return_index=True)[1]]] = True
-        return distinct
+        return first_of_equal(self.digests, self.weights)
 
     def tell_apart(self, table: CountTable, sampled: dict[int, float], groups: Any) -> Training:
         """Return the training graphs with other digests where graphs with equal ones have different counts."""

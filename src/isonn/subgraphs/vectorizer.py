@@ -17,6 +17,7 @@ from typing_extensions import Self
 from isonn import progress
 from isonn.domain import UnseenPiece
 from isonn.errors import InputError, IsoNNWarning, NotFittedError
+from isonn.estimator import for_graphs
 from isonn.explain.template import Template
 from isonn.explain.text import template_name
 from isonn.graphs.convert import as_graphset, as_one_graph
@@ -29,7 +30,7 @@ from isonn.subgraphs.bank import bank_folder, count_to_folder
 from isonn.subgraphs.count import SIZES, affordable_size, count_in_threads, warn_of_samples
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.survey import Survey
-from isonn.subgraphs.table import CountTable, join_tables, tell_apart
+from isonn.subgraphs.table import CountTable, first_of_equal, join_tables, tell_apart
 from isonn.subgraphs.views import View, views_of
 from isonn.subgraphs.vocabulary import SMALL, Listed, PlacedCounts, Templates, Vocabulary
 
@@ -109,10 +110,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         self.check_params()
         survey = self.survey(graphs)
         with self.table(graphs, survey) as table:
-            digests = tell_apart(survey.hashes, table, self.sampled_)
-            distinct = np.zeros(len(survey), dtype=bool)
-            distinct[np.unique(digests, return_index=True)[1]] = True
-            self.learn(table, graphs.name, distinct)
+            self.learn(table, graphs.name, first_of_equal(tell_apart(survey.hashes, table, self.sampled_)))
         return self
 
     def transform(self, X: Any) -> csr_array:
@@ -276,11 +274,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             raise NotFittedError(f"this {type(self).__name__} is not fitted; call fit first")
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        tags.no_validation = True
-        return tags
+        return for_graphs(super().__sklearn_tags__())
 
 
 def _nothing_to_count(vectorizer: SubgraphVectorizer, name: str) -> InputError:
