@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from isonn.errors import InputError, IsoNNWarning
-from isonn.packing import Floats, IntArray
+from isonn.packing import Floats, IntArray, stored_array
 from isonn.targets import Target
 
 #: Number of folds in which the difficulty is predicted.
@@ -209,19 +209,15 @@ class Conformal:
             signals: number of signals that the model gives.
         """
         cells = target.outputs * (1 if target.numeric or target.exclusive else 2)
-        values, shares = (tensors[name].astype(np.float64) for name in ("values", "shares"))
-        sizes, difficulty = tensors["sizes"].astype(np.int64), tensors["difficulty"].astype(np.float64)
-        if sizes.shape != (cells, 2) or (sizes < 0).any() or values.shape != shares.shape:
-            raise ValueError(f"held-out scores have {sizes.shape} sizes for {cells} columns")
-        if values.shape != (int(sizes[:, 0].sum()),) or not (np.isfinite(values).all() and np.isfinite(shares).all()):
-            raise ValueError("held-out scores are not finite, or not as many as their sizes")
-        wanted = (cells, signals + 1) if target.numeric else (0,)
-        if difficulty.shape != wanted or not np.isfinite(difficulty).all() or (difficulty < 0).any():
-            raise ValueError(f"the difficulty has shape {difficulty.shape} instead of {wanted}, or is negative")
+        sizes = stored_array(tensors, "sizes", (cells, 2), np.int64)
+        values, shares = (stored_array(tensors, name, (int(sizes[:, 0].sum()),)) for name in ("values", "shares"))
+        difficulty = stored_array(tensors, "difficulty", (cells, signals + 1) if target.numeric else (0,))
+        if (sizes < 0).any() or (difficulty < 0).any():
+            raise ValueError("sizes or difficulties of held-out scores are negative")
         ends = np.cumsum(sizes[:, 0])[:-1]
-        parts = zip(np.split(values, ends), np.split(shares, ends), sizes[:, 1].tolist(), strict=True)
-        scores = tuple(Scores(*part) for part in parts)
-        if any((np.diff(one.values) < 0).any() or (np.diff(one.shares) < 0).any() for one in scores):
+        cells_of = zip(np.split(values, ends), np.split(shares, ends), sizes[:, 1].tolist(), strict=True)
+        scores = tuple(Scores(*cell) for cell in cells_of)
+        if any((np.diff(cell.values) < 0).any() or (np.diff(cell.shares) < 0).any() for cell in scores):
             raise ValueError("held-out scores are not sorted")
         return cls(scores, difficulty)
 
@@ -274,8 +270,8 @@ def fit_difficulty(signals: Floats, errors: Floats, group: IntArray) -> tuple[Fl
     _, number = np.unique(group, return_inverse=True)
     fold = number.reshape(-1) % FOLDS
     table, expected = np.column_stack([np.ones(len(errors)), signals]), np.ones(len(errors))
-    for one in np.unique(fold).tolist():
-        out = fold == one
+    for number in np.unique(fold).tolist():
+        out = fold == number
         expected[out] = table[out] @ (factors if out.all() else _factors(signals[~out], errors[~out]))
     return factors, expected
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.packing import Floats, IntArray
+from isonn.packing import Floats, IntArray, stored_array
 
 #: The verdicts, from familiar to unknown.
 VERDICTS = ("in", "borderline", "out")
@@ -294,11 +294,8 @@ class Limits:
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]], terms: int) -> Limits:
         """Restore limits; raise ValueError if they are invalid."""
-        found = {name: tensors[name].astype(np.float64) for name in ("distances", "low", "high")}
-        for (name, array), shape in zip(found.items(), ((2,), (terms,), (terms,)), strict=True):
-            if array.shape != shape or not np.isfinite(array).all():
-                raise ValueError(f"{name} of the domain has shape {array.shape} instead of {shape}")
-        return cls(**found)
+        low, high = (stored_array(tensors, name, (terms,)) for name in ("low", "high"))
+        return cls(stored_array(tensors, "distances", (2,)), low, high)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Convert array-likes, pack small integers into words, find equal rows, and hash integers."""
+"""Arrays: convert and store them, pack small integers into words, find equal rows, and hash integers."""
 
 from __future__ import annotations
 
@@ -117,3 +117,34 @@ def mix64(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
+
+
+def prefixed(prefix: str, tensors: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Put a prefix before all names."""
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def below(prefix: str, tensors: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the tensors with a prefix, without it."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
+
+
+def stored_array(
+    tensors: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...], dtype: Any = np.float64, gaps: bool = False
+) -> NDArray[Any]:
+    """Return an array of a saved model; raise ValueError if it is not what the model needs.
+
+    Args:
+        tensors: arrays by name.
+        name: the array to take.
+        shape: the shape it must have; -1 stands for any length.
+        dtype: the type to return.
+        gaps: whether it may hold NaN.
+    """
+    array = tensors[name].astype(dtype)
+    wanted = tuple(have if want < 0 else want for want, have in zip(shape, array.shape, strict=False))
+    wrong = np.isinf(array) if gaps else ~np.isfinite(array)
+    if array.ndim != len(shape) or array.shape != wanted or wrong.any():
+        raise ValueError(f"{name} has shape {array.shape} instead of {shape}, or is not finite")
+    return array

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from isonn.compiled import compiled
 from isonn.heads.data import Distinct, Inputs
-from isonn.packing import Floats, IntArray, mix64
+from isonn.packing import Floats, IntArray, mix64, stored_array
 from isonn.targets import Target
 
 #: Numbers per graph. On ESOL, 256 tell graphs with large errors as well as all columns do (AUROC .75 both).
@@ -154,19 +154,15 @@ class References:
             features: number of features of the model.
             columns: number of columns of errors.
         """
-        weights, points = tensors["weights"].astype(np.float32), tensors["points"].astype(np.float16)
-        errors, means = tensors["errors"].astype(np.float32), tensors["mean_errors"].astype(np.float64)
-        for name, array, shape in (
-            ("weights", weights, (features,)),
-            ("points", points, (len(points), WIDTH)),
-            ("errors", errors, (len(points), columns)),
-            ("mean_errors", means, (columns,)),
-        ):
-            if array.shape != shape or np.isinf(array).any():
-                raise ValueError(f"{name} of the references has shape {array.shape} instead of {shape}")
-        if not len(points) or np.isnan(weights).any() or np.isnan(points).any() or np.isnan(means).any():
-            raise ValueError("the references hold numbers that are not finite")
-        return cls(weights, points, errors, means)
+        points = stored_array(tensors, "points", (-1, WIDTH), np.float16)
+        if not len(points):
+            raise ValueError("there are no references")
+        return cls(
+            stored_array(tensors, "weights", (features,), np.float32),
+            points,
+            stored_array(tensors, "errors", (len(points), columns), np.float32, gaps=True),
+            stored_array(tensors, "mean_errors", (columns,)),
+        )
 
 
 @compiled()

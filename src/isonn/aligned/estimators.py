@@ -29,8 +29,7 @@ from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.heads import temperature
-from isonn.heads.head import below, prefixed
-from isonn.packing import Floats
+from isonn.packing import Floats, below, prefixed
 from isonn.params import check_class_weight, check_count, check_plain, sizes_of
 from isonn.seeding import numpy_stream, resolve_seed
 from isonn.targets import Target

@@ -207,14 +207,3 @@ def get_head(name: Any) -> type[Head]:
     if not isinstance(name, str) or name not in HEADS:
         raise InputError(f"head={name!r} is unknown; use one of {', '.join(map(repr, HEADS))}")
     return HEADS[name]
-
-
-def prefixed(prefix: str, tensors: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Put a prefix before all names."""
-    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
-
-
-def below(prefix: str, tensors: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the tensors with a prefix, without it."""
-    start = f"{prefix}."
-    return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}

@@ -16,7 +16,7 @@ from isonn.heads.calibration import calibration_error, fit_blend
 from isonn.heads.data import Distinct, Inputs
 from isonn.heads.folds import MANY_GRAPHS, grouped_folds
 from isonn.heads.head import Contributions, Head, register_head
-from isonn.packing import Floats, IntArray, mix64
+from isonn.packing import Floats, IntArray, mix64, stored_array
 from isonn.ridge import solve_ridge
 from isonn.seeding import derive_seed
 from isonn.targets import Target
@@ -157,11 +157,8 @@ class LinearHead(Head):
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> LinearHead:
         """Restore a head from its weights; raise ValueError if they are invalid."""
         head = cls()
-        head.coef, head.intercept = tensors["coef"].astype(np.float64), tensors["intercept"].astype(np.float64)
-        if head.coef.ndim != 2 or head.intercept.shape != head.coef.shape[:1]:
-            raise ValueError(f"coef has shape {head.coef.shape} for {head.intercept.shape} intercepts")
-        if not (np.isfinite(head.coef).all() and np.isfinite(head.intercept).all()):
-            raise ValueError("coef or intercept is not finite")
+        head.coef = stored_array(tensors, "coef", (-1, -1))
+        head.intercept = stored_array(tensors, "intercept", (len(head.coef),))
         return head
 
 

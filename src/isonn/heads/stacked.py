@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from typing_extensions import Self
@@ -12,10 +11,10 @@ from typing_extensions import Self
 from isonn.heads.calibration import Blend, calibration_error, fit_blend
 from isonn.heads.data import Distinct, Inputs
 from isonn.heads.folds import grouped_folds
-from isonn.heads.head import Contributions, Head, below, prefixed, register_head
+from isonn.heads.head import Contributions, Head, register_head
 from isonn.heads.linear import LinearHead
 from isonn.heads.trees import TreesHead
-from isonn.packing import Floats
+from isonn.packing import Floats, below, prefixed, stored_array
 from isonn.targets import Target
 
 
@@ -88,8 +87,8 @@ class StackedHead(Head):
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the tensors of both heads and their weights."""
-        own = {"scales": self.blend.scales, "intercept": self.blend.intercept, "shares": self.shares}
-        return own | prefixed("linear", self.linear.tensors()) | prefixed("trees", self.trees.tensors())
+        weights = {"scales": self.blend.scales, "intercept": self.blend.intercept, "shares": self.shares}
+        return weights | prefixed("linear", self.linear.tensors()) | prefixed("trees", self.trees.tensors())
 
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> StackedHead:
@@ -97,14 +96,9 @@ class StackedHead(Head):
         head = cls()
         head.linear = LinearHead.restore(below("linear", tensors))
         head.trees = TreesHead.restore(below("trees", tensors))
-        head.blend = Blend(tensors["scales"].astype(np.float64), tensors["intercept"].astype(np.float64))
-        head.shares, outputs = tensors["shares"].astype(np.float64), len(head.linear.intercept)
-        for name, array, shape in (
-            ("scales", head.blend.scales, (2, outputs)),
-            ("intercept", head.blend.intercept, (outputs,)),
-            ("shares", head.shares, (2, outputs)),
-            ("trees.scale", head.trees.blend.scales, (1, outputs)),
-        ):
-            if array.shape != shape or not np.isfinite(array).all():
-                raise ValueError(f"{name} has shape {array.shape} instead of {shape}, or is not finite")
+        outputs = len(head.linear.intercept)
+        scales, head.shares = (stored_array(tensors, name, (2, outputs)) for name in ("scales", "shares"))
+        head.blend = Blend(scales, stored_array(tensors, "intercept", (outputs,)))
+        if head.trees.blend.scales.shape[1] != outputs:
+            raise ValueError(f"trees.scale has shape {head.trees.blend.scales.shape} for {outputs} outputs")
         return head

@@ -15,9 +15,9 @@ from isonn.heads.boosting import Job, train
 from isonn.heads.calibration import Blend, calibration_error, fit_blend
 from isonn.heads.data import Distinct, Inputs
 from isonn.heads.folds import grouped_folds, sample_graphs
-from isonn.heads.head import Contributions, Head, below, prefixed, register_head
+from isonn.heads.head import Contributions, Head, register_head
 from isonn.heads.tree_arrays import TreeArrays
-from isonn.packing import Floats, IntArray, mix64
+from isonn.packing import Floats, IntArray, below, mix64, prefixed, stored_array
 from isonn.seeding import derive_seed
 from isonn.targets import Target
 
@@ -161,15 +161,13 @@ class TreesHead(Head):
         head.columns, head.halves = tensors["columns"].astype(np.int64), bool(tensors["halves"][0])
         head.graphs = int(tensors["graphs"][0])
         head.trees = TreeArrays.restore(below("trees", tensors), len(head.columns))
-        head.blend = Blend(tensors["scale"].astype(np.float64)[None], tensors["intercept"].astype(np.float64))
         if head.halves and head.trees.outputs != 1:
             raise ValueError(f"the trees of two classes have {head.trees.outputs} outputs instead of one")
         outputs = 2 if head.halves else head.trees.outputs
         if head.columns.ndim != 1 or (np.diff(head.columns) <= 0).any() or head.columns.min(initial=0) < 0:
             raise ValueError("the columns of the trees are not rising numbers")
-        for name, array in (("scale", head.blend.scales[0]), ("intercept", head.blend.intercept)):
-            if array.shape != (outputs,) or not np.isfinite(array).all():
-                raise ValueError(f"{name} of the trees has shape {array.shape} for {outputs} outputs")
+        scale, intercept = (stored_array(tensors, name, (outputs,)) for name in ("scale", "intercept"))
+        head.blend = Blend(scale[None], intercept)
         return head
 
 

@@ -25,8 +25,8 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import as_stream
 from isonn.heads import LinearHead, get_head, join_groups
 from isonn.heads.boosting import trained_by
-from isonn.heads.head import below, prefixed
 from isonn.heads.scores import Scores
+from isonn.packing import below, prefixed
 from isonn.params import check_class_weight, check_count, check_plain
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.explain import SubgraphMatches

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from isonn.heads.head import below, prefixed
-from isonn.packing import Floats
+from isonn.packing import Floats, below, prefixed, stored_array
 from isonn.subgraphs.table import precision, stack_rows
 from isonn.subgraphs.terms import TERM_WEIGHT, NumberTerms
 from isonn.subgraphs.vocabulary import PlacedCounts, Vocabulary, moved
@@ -140,9 +139,9 @@ class SumFeatures:
     @classmethod
     def restore(cls, vocabulary: Vocabulary, transform: str, tensors: dict[str, NDArray[Any]]) -> SumFeatures:
         """Restore the conversion from its `tensors`; raise ValueError if they are invalid."""
-        terms, scales = below("terms", tensors), tensors["scales"].astype(np.float64)
-        if transform not in (LOG, COUNT) or scales.shape != (len(vocabulary),):
-            raise ValueError(f"there are {scales.shape} scales for {len(vocabulary)} templates, or no {transform!r}")
+        terms, scales = below("terms", tensors), stored_array(tensors, "scales", (len(vocabulary),))
+        if transform not in (LOG, COUNT):
+            raise ValueError(f"there is no transform {transform!r}")
         return cls(vocabulary, scales, transform, NumberTerms.restore(terms) if terms else None)
 
 

@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 
 from isonn.graphs.graph import GraphSet
 from isonn.heads import Head, Inputs, LinearHead, get_head
-from isonn.heads.head import below, prefixed
-from isonn.packing import Floats
+from isonn.packing import Floats, below, prefixed
 from isonn.processes import in_threads
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.explain import SubgraphMatches

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.graphs.graph import GraphSet
-from isonn.packing import Floats, IntArray
+from isonn.packing import Floats, IntArray, stored_array
 
 #: Weight of the terms in sums; a view has weight 1.
 TERM_WEIGHT = 0.3
@@ -197,4 +197,5 @@ class NumberTerms:
     def restore(cls, tensors: dict[str, NDArray[Any]]) -> NumberTerms:
         """Restore the terms from their `tensors`."""
         first, scale = int(tensors["first"][0]), float(tensors["scale"][0])
-        return cls(first, tensors["mean"].astype(np.float64), tensors["deviation"].astype(np.float64), scale)
+        mean, deviation = (stored_array(tensors, name, (-1,)) for name in ("mean", "deviation"))
+        return cls(first, mean, deviation, scale)

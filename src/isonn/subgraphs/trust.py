@@ -16,8 +16,7 @@ from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
 from isonn.heads import Distinct, Inputs
-from isonn.heads.head import below, prefixed
-from isonn.packing import Floats
+from isonn.packing import Floats, below, prefixed
 from isonn.processes import in_threads
 from isonn.references import SIGNALS, Near, References, held_out_errors, learn_references, sketch
 from isonn.subgraphs.model import SubgraphModel
