@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
@@ -46,18 +46,29 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 Run = Callable[[Iterable[Call]], Iterator[Any]]
 
 
-def in_threads(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Iterator[Any]:
-    """Yield the results for items in order; no more items than threads are worked on at a time, to save memory."""
+def in_threads(
+    function: Callable[[Any], Any], items: Iterable[Any], jobs: int, stop: threading.Event | None = None
+) -> Generator[Any, None, None]:
+    """Yield the results for items in order; no more items than threads are worked on at a time, to save memory.
+
+    Args:
+        stop: set when an item fails, at Ctrl-C, or when no more results are wanted, so that the others can end early.
+    """
     if jobs == 1 or (isinstance(items, Sequence) and len(items) < 2):
         yield from map(function, items)
         return
     items = iter(items)
     with ThreadPoolExecutor(jobs) as pool:
-        running = deque(pool.submit(function, item) for item in islice(items, jobs))
-        while running:
-            result = running.popleft().result()
-            running.extend(pool.submit(function, item) for item in islice(items, 1))
-            yield result
+        try:
+            running = deque(pool.submit(function, item) for item in islice(items, jobs))
+            while running:
+                result = running.popleft().result()
+                running.extend(pool.submit(function, item) for item in islice(items, 1))
+                yield result
+        except BaseException:
+            if stop is not None:
+                stop.set()
+            raise
 
 
 def run_in_order(calls: Iterable[Call], jobs: int | Run) -> Iterator[Any]:

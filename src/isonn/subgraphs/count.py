@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from isonn.errors import IsoNNWarning
 from isonn.packing import Floats, IntArray, smallest_type
+from isonn.processes import in_threads
 from isonn.progress import Report, silent
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs
@@ -34,29 +35,17 @@ def count_in_threads(
         n_jobs: number of threads; it does not change the result.
         report: called with the number of graphs that are done.
     """
-    bounds = _blocks(graphs, n_jobs)
-    chunks: list[CountTable] = []
-    stop = threading.Event()
+    bounds, stop = _blocks(graphs, n_jobs), threading.Event()
+    tables: list[CountTable] = []
 
     def count(bound: tuple[int, int]) -> CountTable:
         return count_chunk(graphs.slice(*bound), limit, seed, stop)
 
-    def gather(counted: Iterable[CountTable]) -> None:
-        for chunk in counted:
-            chunks.append(chunk)
-            report(bounds[len(chunks) - 1][1], "graphs cut")
-
-    if len(bounds) == 1:  # in this thread, which receives Ctrl-C
-        gather(map(count, bounds))
-    else:
-        with ThreadPoolExecutor(n_jobs) as threads:
-            try:
-                gather(threads.map(count, bounds))
-            except BaseException:
-                stop.set()
-                threads.shutdown(wait=False, cancel_futures=True)
-                raise
-    return chunks
+    with closing(in_threads(count, bounds, n_jobs, stop)) as counted:
+        for (_, end), table in zip(bounds, counted, strict=True):
+            tables.append(table)
+            report(end, "graphs cut")
+    return tables
 
 
 def count_chunk(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None) -> CountTable:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -228,16 +229,15 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
     def table(self, graphs: GraphStream, survey: Survey) -> Iterator[CountTable]:
         """Count the subgraphs of the training graphs: in memory, or in a folder for a stream."""
         limit, seed, show = self.max_subgraphs, self.seed_, self.verbose > 0
-        with ExitStack() as open_until_the_end:
-            if graphs.whole is not None and graphs.bank is None:
-                coded = self.encoding_.encode(graphs.whole)
+        whole = graphs.whole if graphs.bank is None else None
+        with bank_folder(graphs.bank) if whole is None else nullcontext(Path()) as folder:
+            if whole is not None:
+                coded = self.encoding_.encode(whole)
                 with progress.bar("counting", len(coded), show=show) as report:
                     tables = count_in_threads(coded, limit, seed, self.n_jobs, report)
             else:
-                folder = open_until_the_end.enter_context(bank_folder(graphs.bank))
-                workers = 1 if graphs.workers is None else graphs.workers
                 with progress.bar("cutting", len(survey), show=show) as report:
-                    tables = count_to_folder(graphs, self.encoding_, folder, limit, seed, workers, report)
+                    tables = count_to_folder(graphs, self.encoding_, folder, limit, seed, graphs.workers or 1, report)
             table = join_tables(tables)
             if table.graphs != len(survey):
                 raise InputError(
