@@ -97,10 +97,15 @@ def count_table(given, limit=MANY, **settings):
     return join_tables(count_in_threads(given, limit, **settings))
 
 
+def counts_of(table):
+    """The counts of all subgraphs, dense, ``(g, d)``."""
+    return np.concatenate([chunk.toarray() for chunk in table.chunks()])
+
+
 def as_counts(table):
     """A table in the form of `counts_by_definition`."""
     rows = [table.rows(key) for key in table.keys]
-    counts = np.split(table.counts.toarray(), np.cumsum(list(map(len, rows)))[:-1], axis=1)
+    counts = np.split(counts_of(table), np.cumsum(list(map(len, rows)))[:-1], axis=1)
     return dict(zip(table.keys, zip(rows, counts, strict=True), strict=True))
 
 

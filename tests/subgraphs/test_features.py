@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx
 import numpy as np
 import pytest
-from coded_graphs import PLANTED, planted
+from coded_graphs import PLANTED, counts_of, planted
 
 import isonn
 from isonn.subgraphs.count import count_in_threads
@@ -41,7 +41,7 @@ def test_features_are_those_of_the_docstring(graphs, transform):
     expected = []
     for number in range(6):  # two views of three sizes each
         inside = table.block == number
-        counts, often = table.counts.toarray().astype(float)[:, inside], table.support[inside] >= 2
+        counts, often = counts_of(table).astype(float)[:, inside], table.support[inside] >= 2
         values = counts if transform == "count" else np.log1p(counts)
         divisor = np.sqrt((values**2).sum(axis=1).mean())
         if transform == "count":  # each column by itself

@@ -97,7 +97,7 @@ class SubgraphEstimator(GraphEstimator):
         self._publish(model, columns, None if self.target_.numeric else getattr(head, "calibration", None))
         linear = getattr(head, "linear", head)
         if not isinstance(linear, LinearHead):
-            linear = training.fit_linear(inputs)
+            linear = training.fit(LinearHead(), inputs)
         self._trust = None
         if held_out is not None:
             names = example_names(self.keep_examples, training, graphs)
@@ -254,8 +254,8 @@ class SubgraphEstimator(GraphEstimator):
         self.sampled_ = model.vectorizer.sampled_
         targets, classes = (self.label_names_.get(kind, {}) for kind in ("target", "class"))
         weights = model.head.weights
-        one = self.target_.exclusive or len(weights) == 1
-        self.weights_ = weights[0] if one else {targets.get(i, i): weight for i, weight in enumerate(weights)}
+        single = self.target_.exclusive or len(weights) == 1
+        self.weights_ = weights[0] if single else {targets.get(i, i): weight for i, weight in enumerate(weights)}
         self.held_out_by_target_ = {targets.get(i, i): scores for i, scores in enumerate(columns)}
         names = classes if self.target_.exclusive else targets
         errors = [] if calibration is None else zip(self.target_.classes.tolist(), calibration.tolist(), strict=True)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from isonn.packing import Floats, below, prefixed, stored_array
-from isonn.subgraphs.table import precision, stack_rows
+from isonn.subgraphs.table import in_runs, precision, stack_rows
 from isonn.subgraphs.terms import TERM_WEIGHT, NumberTerms
 from isonn.subgraphs.vocabulary import PlacedCounts, Vocabulary, moved
 
@@ -78,8 +78,8 @@ class SumFeatures:
             scale /= np.sqrt(np.maximum(np.bincount(counted.block, mean_square, len(sizes)), 1e-24))
             scales = np.repeat(scale, sizes)
         else:
-            own = np.sqrt(np.maximum(mean_square[counted.place >= 0], 1e-24))
-            scales = np.repeat(scale / np.maximum(sizes, 1), sizes) / own
+            size = np.sqrt(np.maximum(mean_square[counted.place >= 0], 1e-24))
+            scales = np.repeat(scale / np.maximum(sizes, 1), sizes) / size
         return cls(vocabulary, scales, transform, NumberTerms.learn(terms[distinct], count))
 
     @property
@@ -114,12 +114,9 @@ class SumFeatures:
         return stack_rows(self._chunks(counted, terms, precision(room)), len(terms), room)
 
     def _chunks(self, counted: PlacedCounts, terms: Floats, dtype: np.dtype[Any]) -> Iterator[csr_array]:
-        done = 0
-        for counts in counted.chunks():
-            rest = self.term_features(terms[done : done + counts.shape[0]])
+        for run, counts in in_runs(counted.chunks()):
             values = _transformed(counts.data, self.transform).astype(dtype, copy=False)
-            yield moved(counts, values, counted.place, self.scales, rest)
-            done += counts.shape[0]
+            yield moved(counts, values, counted.place, self.scales, self.term_features(terms[run]))
 
     def with_terms(self, counted: PlacedCounts, terms: Floats, rows: NDArray[np.bool_] | None = None) -> csr_array:
         """Return counts of templates with the terms of the graphs to their right, for the trees.
@@ -163,10 +160,9 @@ def _squares(counted: PlacedCounts, rows: NDArray[np.bool_], transform: str) -> 
 
     Squares are rounded to 2**-30, so that sums are exact and chunks change no digit.
     """
-    squares, done = np.zeros(len(counted.place)), 0
-    for counts in counted.chunks():
-        kept = np.repeat(rows[done : done + counts.shape[0]], np.diff(counts.indptr))
+    squares = np.zeros(len(counted.place))
+    for run, counts in in_runs(counted.chunks()):
+        kept = np.repeat(rows[run], np.diff(counts.indptr))
         values = _transformed(counts.data[kept], transform).astype(np.float64)
         squares += np.bincount(counts.indices[kept], np.rint(values**2 * 2.0**30), minlength=len(squares))
-        done += counts.shape[0]
     return squares * 2.0**-30

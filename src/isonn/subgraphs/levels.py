@@ -157,6 +157,11 @@ class DistinctRows:
             kept = hashes <= self._last
             self.rows, self.often = self.rows[kept], self.often[kept]
 
+    def join(self, other: DistinctRows) -> None:
+        """Add the rows of another."""
+        self.add(other.rows, other.often)
+        self.largest = np.maximum(self.largest, other.largest)
+
 
 def _hashes(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Hash each row (splitmix64, column by column)."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,8 +72,9 @@ class Survey:
         with progress.bar("reading", None, show=show) as report:
             if isinstance(graphs.workers, int) and graphs.workers > 1 and (parts := graphs.parts()) is not None:
                 try:
-                    survey = partial(_survey_part, columns=columns_of(views, parts[0]()))
-                    return _joined(run_in_order(((survey, (part,)) for part in parts), graphs.workers), graphs, report)
+                    columns = columns_of(views, parts[0]())
+                    calls = ((survey_of, (part, columns)) for part in parts)
+                    return _joined(run_in_order(calls, graphs.workers), graphs, report)
                 except DatasetError:
                     graphs.forget_parts()  # reading in order has the error message, or reads more
             return _joined(_in_order(graphs, views), graphs, report)
@@ -106,12 +106,9 @@ def _in_order(graphs: GraphStream, views: tuple[View, ...]) -> Iterator[Survey]:
         yield survey_of(chunk, columns)
 
 
-def _survey_part(part: Part, columns: list[str]) -> Survey:
-    return survey_of(part(), columns)
-
-
-def survey_of(graphs: GraphSet, columns: Collection[str]) -> Survey:
-    """Return the survey of graphs in memory."""
+def survey_of(part: GraphSet | Part, columns: Collection[str]) -> Survey:
+    """Return the survey of graphs in memory, or of a part of a dataset, which is read."""
+    graphs = part if isinstance(part, GraphSet) else part()
     names = {"node": dict(graphs.node_label_names), "edge": dict(graphs.edge_label_names)}
     names.update(target=dict(enumerate(graphs.target_names)), **{"class": dict(graphs.class_names)})
     hashes = graph_hashes(graphs)
@@ -212,9 +209,7 @@ class DistinctValues:
             elif name == "node_attributes":
                 self.values.setdefault(name, DistinctRows(column.shape[1])).add(column)
             else:
-                labels = np.unique(column if name == "node_labels" else column[proper])
-                known = self.labels.get(name, labels[:0])
-                self.labels[name] = np.unique(np.concatenate([known, labels]))
+                self._add_labels(name, np.unique(column if name == "node_labels" else column[proper]))
         return self
 
     def join(self, other: DistinctValues) -> Self:
@@ -222,12 +217,13 @@ class DistinctValues:
         for name in COLUMNS:
             self.has[name] |= other.has[name]
         for name, labels in other.labels.items():
-            self.labels[name] = np.unique(np.concatenate([self.labels.get(name, labels[:0]), labels]))
+            self._add_labels(name, labels)
         for name, values in other.values.items():
-            own = self.values.setdefault(name, DistinctRows(values.rows.shape[1]))
-            own.add(values.rows, values.often)
-            own.largest = np.maximum(own.largest, values.largest)
+            self.values.setdefault(name, DistinctRows(values.rows.shape[1])).join(values)
         return self
+
+    def _add_labels(self, name: str, labels: NDArray[Any]) -> None:
+        self.labels[name] = np.unique(np.concatenate([self.labels.get(name, labels[:0]), labels]))
 
 
 def directed_graph(graphs: GraphSet) -> int | None:

@@ -55,22 +55,24 @@ class CountTable:
         """The number of graphs that contain each subgraph, ``(d,)``."""
         return self._support(np.ones(self.graphs, dtype=bool))
 
-    @property
-    def counts(self) -> csr_array:
-        """How often each graph contains each subgraph, ``(g, d)``."""
-        return stack_rows(self.chunks(), self.graphs, int(self.support.sum()))
-
     def support_in(self, rows: NDArray[np.bool_]) -> IntArray:
         """Return the number of some of the graphs that contain each subgraph, ``(d,)``."""
         return self.support if rows.all() else self._support(rows)
 
     def _support(self, rows: NDArray[np.bool_]) -> IntArray:
-        support, done = np.zeros(len(self.block), dtype=np.int64), 0
-        for counts in self.chunks():
-            kept = np.repeat(rows[done : done + counts.shape[0]], np.diff(counts.indptr))
+        support = np.zeros(len(self.block), dtype=np.int64)
+        for run, counts in in_runs(self.chunks()):
+            kept = np.repeat(rows[run], np.diff(counts.indptr))
             support += np.bincount(counts.indices[kept], minlength=len(support))
-            done += counts.shape[0]
         return support
+
+
+def in_runs(chunks: Iterable[csr_array]) -> Iterator[tuple[slice, csr_array]]:
+    """Yield which graphs each chunk of counts belongs to, and the chunk."""
+    start = 0
+    for chunk in chunks:
+        yield slice(start, start + chunk.shape[0]), chunk
+        start += chunk.shape[0]
 
 
 def tell_apart(hashes: NDArray[np.uint64], table: CountTable, sampled: Collection[int] = ()) -> NDArray[np.uint64]:
@@ -91,14 +93,13 @@ def tell_apart(hashes: NDArray[np.uint64], table: CountTable, sampled: Collectio
     if not len(rows):
         return hashes
     pieces = np.concatenate([row_hashes(table.rows((view, k))) + np.uint64(16 * view + k) for view, k in table.keys])
-    sums, done = np.zeros(len(hashes), dtype=np.uint64), 0
-    for counts in table.chunks():
-        inside = rows[(rows >= done) & (rows < done + counts.shape[0])]
-        some = counts[inside - done]
+    sums = np.zeros(len(hashes), dtype=np.uint64)
+    for run, counts in in_runs(table.chunks()):
+        inside = rows[(rows >= run.start) & (rows < run.stop)]
+        some = counts[inside - run.start]
         bits = some.data.astype(np.float64).view(np.uint64)
         owner = np.repeat(inside, np.diff(some.indptr))
         np.add.at(sums, owner, mix64(mix64(pieces[some.indices]) ^ bits))
-        done += counts.shape[0]
     smallest, largest = np.full(len(often), sums.max()), np.zeros(len(often), dtype=np.uint64)
     np.minimum.at(smallest, number[rows], sums[rows])
     np.maximum.at(largest, number[rows], sums[rows])

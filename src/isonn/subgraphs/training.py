@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 from isonn.errors import IsoNNWarning
 from isonn.heads import (
     Distinct,
+    Head,
     Inputs,
-    LinearHead,
     StackedHead,
     TreesHead,
     get_head,
@@ -32,6 +32,8 @@ from isonn.subgraphs.survey import Survey
 from isonn.subgraphs.table import CountTable, first_of_equal, tell_apart
 from isonn.subgraphs.vectorizer import SubgraphVectorizer
 from isonn.targets import Numbers, Target
+
+SomeHead = TypeVar("SomeHead", bound=Head)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +78,9 @@ class Training:
         """Return the loss of a linear head for graphs that were left out."""
         return held_out_loss(inputs, self.targets, self.target, self.weights, self.seed)
 
-    def fit_linear(self, inputs: Inputs) -> LinearHead:
-        """Fit a linear head."""
-        return LinearHead().fit(inputs, self.targets, self.target, self.weights, self.seed)
+    def fit(self, head: SomeHead, inputs: Inputs) -> SomeHead:
+        """Fit a head to the targets; return it."""
+        return head.fit(inputs, self.targets, self.target, self.weights, self.seed)
 
     def warn_of_repeats(self, inputs: Inputs) -> None:
         """Warn if equal graphs have different targets, which no model can predict."""
@@ -128,7 +130,7 @@ def fit_model(
         features, chosen, short = shorten(features, counted, training.targets, training.target, n_templates)
         vectorizer.vocabulary_ = features.vocabulary
         inputs = training.inputs(short, csr_array(inputs.counts[:, chosen]))
-    fitted = get_head(head)().fit(inputs, training.targets, training.target, training.weights, training.seed)
+    fitted = training.fit(get_head(head)(), inputs)
     return SubgraphModel(vectorizer, features, fitted, training.survey.kind), training, inputs
 
 

@@ -19,7 +19,7 @@ from isonn.subgraphs.count import counts_of, list_subgraphs
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs, Encoding
 from isonn.subgraphs.kernels import MAX_K, SIZE_BITS, move_entries
-from isonn.subgraphs.table import CountTable, precision, sparse_rows, stack_rows
+from isonn.subgraphs.table import CountTable, in_runs, precision, sparse_rows, stack_rows
 
 #: Maximum number of columns of a vocabulary: 16 GB of weights and tables.
 MAX_COLUMNS = 50_000_000
@@ -46,11 +46,6 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    @property
-    def columns(self) -> slice:
-        """The columns of its templates."""
-        return slice(self.first, self.first + len(self))
 
     def has_seen(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return which rows occur in a training graph."""
@@ -93,7 +88,7 @@ class Listed:
         weights: number of subgraphs it stands for; 1 unless they were sampled.
         rows: view, size and canonical codes of each distinct piece, ``(d, 2 + width)``.
         columns: the column of each distinct piece in the vocabulary, or -1, ``(d,)``.
-        block, unseen: as in `PlacedCounts`, ``(d,)``, with ``judged`` SMALL.
+        unseen: which distinct pieces of up to SMALL nodes no training graph has, ``(d,)``.
     """
 
     nodes: IntArray
@@ -101,7 +96,6 @@ class Listed:
     weights: Floats
     rows: NDArray[np.int32]
     columns: IntArray
-    block: IntArray
     unseen: NDArray[np.bool_]
 
 
@@ -210,12 +204,9 @@ class Vocabulary:
             return csr_array((len(rows), len(self) + terms.shape[1]))
 
         def read() -> Iterator[csr_array]:
-            done = 0
-            for counts in counted.chunks():
-                run = slice(done, done + counts.shape[0])
+            for run, counts in in_runs(counted.chunks()):
                 data, kept = counts.data.astype(precision(counted.entries)), None if rows is None else rows[run]
                 yield moved(counts, data, counted.place, np.ones(len(self)), terms[run], kept)
-                done = run.stop
 
         return stack_rows(read(), counted.graphs, counted.entries + terms.size)
 
@@ -280,7 +271,6 @@ class TemplateCounter:
             weights,
             self._counter.rows(distinct),
             np.where(distinct < p, distinct, -1),
-            self._block[distinct],
             self._unseen[distinct],
         )
 
