@@ -280,8 +280,8 @@ def _factors(signals: Floats, errors: Floats) -> Floats:
     mean = float(errors.mean()) if len(errors) else 1.0
     if mean <= 0:  # every prediction is right: any positive difficulty gives intervals of width 0
         return np.append(1.0, np.zeros(signals.shape[1]))
-    found, _ = nnls(np.column_stack([np.ones(len(errors)), signals]), errors)
-    factors = (1 - CONSTANT) * found
+    slopes, _ = nnls(np.column_stack([np.ones(len(errors)), signals]), errors)
+    factors = (1 - CONSTANT) * slopes
     factors[0] += CONSTANT * mean
     return np.asarray(factors)
 

@@ -71,9 +71,7 @@ class References:
     @property
     def mean_error(self) -> Floats:
         """The mean over columns of each reference's error, 1 if it is unknown, shape (m,)."""
-        known = np.isfinite(self.errors)
-        total = np.where(known, self.errors, 0.0).sum(axis=1)
-        return np.asarray(np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), 1.0), dtype=np.float64)
+        return _mean_over_columns(self.errors)
 
     def nearest(
         self, points: NDArray[np.float32], group: IntArray | None = None, groups: IntArray | None = None
@@ -271,8 +269,14 @@ def learn_references(
     stored = points[np.searchsorted(graphs, members)].astype(np.float16)
     references = References(scaled / norm, stored, relative[members], means)
     near = references.nearest(points, distinct.groups[graphs], distinct.groups[members])
-    of_graphs = References(scaled, stored, relative[graphs], means).mean_error
-    return references, Calibration(graphs, of_graphs, near, members)
+    return references, Calibration(graphs, _mean_over_columns(relative[graphs]), near, members)
+
+
+def _mean_over_columns(errors: NDArray[np.float32]) -> Floats:
+    """Return the mean of the known errors of each row, 1 if there is none."""
+    known = np.isfinite(errors)
+    total = np.where(known, errors, 0.0).sum(axis=1)
+    return np.asarray(np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), 1.0), dtype=np.float64)
 
 
 def _mean_by_graph(errors: Floats, graph: IntArray, graphs: int) -> Floats:

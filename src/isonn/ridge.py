@@ -141,7 +141,7 @@ def _normal_product(features: csr_array, weights: Floats, v: Floats, mean: Float
 
     with ThreadPoolExecutor(THREADS) as threads:
         parts = list(threads.map(work, _blocks(len(weights))))
-    return np.asarray(np.sum([part for part, _ in parts], axis=0) - mean * sum(own for _, own in parts))
+    return np.asarray(np.sum([part for part, _ in parts], axis=0) - mean * sum(total for _, total in parts))
 
 
 @compiled(error_model="numpy")
@@ -159,11 +159,11 @@ def _add_block(indptr, indices, data, weights, v, shift, start, stop, out):  # t
                 sums[2] + data[j + 2] * v[np.uint64(indices[j + 2])],
                 sums[3] + data[j + 3] * v[np.uint64(indices[j + 3])],
             )
-        own = (sums[0] + sums[1]) + (sums[2] + sums[3])
+        product = (sums[0] + sums[1]) + (sums[2] + sums[3])
         for j in range(whole, last):
-            own += data[j] * v[np.uint64(indices[j])]
-        own = (own - shift) * weights[i]
-        total += own
+            product += data[j] * v[np.uint64(indices[j])]
+        product = (product - shift) * weights[i]
+        total += product
         for j in range(first, last):
-            out[np.uint64(indices[j])] += own * data[j]
+            out[np.uint64(indices[j])] += product * data[j]
     return total

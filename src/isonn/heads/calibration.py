@@ -117,8 +117,8 @@ def _logistic(values: Floats, hopes: Floats, weights: Floats) -> tuple[Floats, f
         value = float(share @ (np.logaddexp(0, score) - hopes * score))
         return value, np.append(values @ slope, slope.sum())
 
-    found = _minimize(loss, len(values), 1, len(hopes))
-    return found[:-1], float(found[-1])
+    best = _minimize(loss, len(values), 1, len(hopes))
+    return best[:-1], float(best[-1])
 
 
 def _multinomial(values: Floats, truth: NDArray[Any], weights: Floats, graph: IntArray) -> tuple[Floats, Floats]:
@@ -136,8 +136,8 @@ def _multinomial(values: Floats, truth: NDArray[Any], weights: Floats, graph: In
         value = -float((share * hopes * log_softmax(scores, axis=1)).sum())
         return value, np.concatenate([np.tensordot(values, slope, axes=2), slope.sum(axis=0)])
 
-    found = _minimize(loss, heads, classes, n)
-    return found[:heads], found[heads:] - found[heads:].mean()
+    best = _minimize(loss, heads, classes, n)
+    return best[:heads], best[heads:] - best[heads:].mean()
 
 
 def _minimize(loss: Any, heads: int, intercepts: int, n: int) -> Floats:
@@ -148,8 +148,8 @@ def _minimize(loss: Any, heads: int, intercepts: int, n: int) -> Floats:
         apart = np.concatenate([point[:heads] - point[:heads].mean(), np.zeros(intercepts)])
         return value + EQUAL / n * float(apart @ apart), slope + 2 * EQUAL / n * apart
 
-    found = _search(with_prior, heads, intercepts)[:heads]
-    share = found / found.sum() if found.any() else np.full(heads, 1 / heads)
+    best = _search(with_prior, heads, intercepts)[:heads]
+    share = best / best.sum() if best.any() else np.full(heads, 1 / heads)
 
     def along(point: Floats) -> tuple[float, Floats]:
         value, slope = loss(np.append(point[0] * share, point[1:]))
@@ -175,8 +175,8 @@ def _least_squares(values: Floats, truth: Floats, weights: Floats) -> Floats:
     heavy = 1e6 * max(1.0, float(np.abs(values).max()))  # so that the weights sum to 1
     table = np.vstack([(values * np.sqrt(share)).T, prior * np.eye(heads), np.full(heads, heavy)])
     wanted = np.concatenate([np.sqrt(share) * truth, np.full(heads, prior / heads), [heavy]])
-    found = np.asarray(nnls(table, wanted)[0])
-    return np.asarray(found / found.sum())
+    best = np.asarray(nnls(table, wanted)[0])
+    return np.asarray(best / best.sum())
 
 
 def calibration_error(held_out: Floats, targets: NDArray[Any], target: Target, weights: Floats) -> Floats:

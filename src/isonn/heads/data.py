@@ -84,11 +84,11 @@ class Distinct:
         weights = np.ones(len(inputs)) if weights is None else np.asarray(weights, dtype=np.float64)
         kept = np.flatnonzero(weights > 0)
         digests = row_digests(inputs.counts) if inputs.digests is None else inputs.digests
-        found, first, number = np.unique(digests[kept], return_index=True, return_inverse=True)
+        values, first, number = np.unique(digests[kept], return_index=True, return_inverse=True)
         graph = np.full(len(inputs), -1, dtype=np.int64)
         graph[kept] = number.reshape(-1)
-        groups = np.arange(len(found)) if inputs.groups is None else in_order(inputs.groups[kept][first])
-        return cls(kept[first], found, groups, graph, weights)
+        groups = np.arange(len(values)) if inputs.groups is None else in_order(inputs.groups[kept][first])
+        return cls(kept[first], values, groups, graph, weights)
 
     def merge(self, columns: Floats) -> tuple[IntArray, Floats, Floats]:
         """Merge rows of equal graphs: return graphs with a known value, weighted mean values and summed weights.

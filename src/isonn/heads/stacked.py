@@ -80,10 +80,10 @@ class StackedHead(Head):
 
     def contributions(self, inputs: Inputs, output: int, reference: Inputs | None = None) -> Contributions:
         """Return the weighted sums of both heads' contributions and bases; the intercept belongs to the base."""
-        one, other = (head.contributions(inputs, output, reference) for head in (self.linear, self.trees))
+        linear, trees = (head.contributions(inputs, output, reference) for head in (self.linear, self.trees))
         a, b = self.blend.scales[:, output].tolist()
-        base = a * one.base + b * other.base + float(self.blend.intercept[output])
-        return Contributions(base, a * one.features, b * other.counts)
+        base = a * linear.base + b * trees.base + float(self.blend.intercept[output])
+        return Contributions(base, a * linear.features, b * trees.counts)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the tensors of both heads and their weights."""

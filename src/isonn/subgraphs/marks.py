@@ -165,28 +165,24 @@ def class_marks(
             rows = np.sort(numpy_stream(seed, "reasons").choice(rows, GRAPHS_FOR_REASONS, replace=False))
         if len(rows) < 2:
             continue
-        part, wanted = csr_array(features[rows]).tocsc()[:, : len(labelled)], targets[rows]
+        pieces, wanted = csr_array(features[rows]).tocsc()[:, : len(labelled)], targets[rows]
         direction = target.margin(np.eye(outputs), output) - target.margin(np.zeros(outputs), output)
         weight = direction @ head.coef[:, : len(labelled)]
         margin = target.margin(head.held_out[rows], output)
         if target.numeric:
             truth = target.margin(np.asarray(wanted, dtype=float), output)
-            found = [
-                mark
-                for sign in (1.0, -1.0)
-                for mark in _marks(
-                    part, np.where(sign * weight > 0, weight, 0.0), margin, truth, None, output, labelled
-                )
-            ]
-            found = _ranked(found, labelled)
+            signs = [np.where(sign * weight > 0, weight, 0.0) for sign in (1.0, -1.0)]
+            of_output = [mark for signed in signs for mark in _marks(pieces, signed, margin, truth, True, labelled)]
+            of_output = _ranked(of_output, labelled)
         else:
-            yes = _members(wanted, target)[:, output] > 0
+            truth = np.where(_members(wanted, target)[:, output] > 0, 1.0, -1.0)
             # scores have deviation 1, so that the loss can still rise for classes that are easy to separate
             unit = 1 / max(float(margin.std()), 1e-12)
             signed = unit * np.maximum(weight, 0.0)
-            found = _marks(part, signed, unit * margin, np.where(yes, 1.0, -1.0), yes, output, labelled)
-            found = [replace(mark, weight=mark.weight / unit) for mark in found]
-        marks += [replace(mark, examples=tuple(int(rows[row]) for row in mark.examples)) for mark in found]
+            of_output = _marks(pieces, signed, unit * margin, truth, False, labelled)
+            of_output = [replace(mark, weight=mark.weight / unit) for mark in of_output]
+        for mark in of_output:
+            marks.append(replace(mark, output=output, examples=tuple(int(rows[row]) for row in mark.examples)))
     return marks
 
 
@@ -195,14 +191,22 @@ def _marks(
     weight: NDArray[np.float64],
     margin: NDArray[np.float64],
     truth: NDArray[np.float64],
-    yes: NDArray[np.bool_] | None,
-    output: int,
+    numeric: bool,
     labelled: NDArray[np.bool_],
 ) -> list[Mark]:
-    """Find the marks of one output among templates with a nonzero weight."""
+    """Find the marks of one output, written as output 0, among templates with a nonzero weight.
+
+    Args:
+        features: of some graphs, ``(g, templates)``.
+        weight: of the templates.
+        margin: the held-out score of each graph.
+        truth: its number, or 1 and -1 for graphs with and without the class.
+        numeric: whether these are numbers.
+        labelled: which templates carry labels.
+    """
 
     def loss(values: NDArray[np.float64], rows: NDArray[Any]) -> NDArray[np.float64]:
-        if yes is None:
+        if numeric:
             return np.asarray((values - truth[rows]) ** 2)
         return np.asarray(np.logaddexp(0, -truth[rows] * values))
 
@@ -219,7 +223,7 @@ def _marks(
     deviation = np.sqrt(np.maximum(variance, 1e-12))
     # The rise is at most its second-order bound: the logistic loss has curvature 1/4 at most, the squared loss 2. Only
     # templates whose bound exceeds the best rise so far are measured: 512 on PROTEINS with k=5, which has 93,617.
-    slope, curvature = (2 * (margin - truth), 2.0) if yes is None else (-truth * expit(-truth * margin), 0.25)
+    slope, curvature = (2 * (margin - truth), 2.0) if numeric else (-truth * expit(-truth * margin), 0.25)
     linear = weight * (mean * slope.mean() - (features.T @ slope) / g)
     square = curvature / 2 * weight**2 * np.maximum(variance, 0)
     bound = linear + square + 1e-9 * (np.abs(linear) + square)  # more than sums are rounded by
@@ -239,8 +243,8 @@ def _marks(
             best = int(effect.argmax())
             if not effect[best] > 0:
                 break
-            own = features[:, [best]].toarray()[:, 0]
-            alike = ((features.T @ own) / g - mean * own.mean()) / (deviation * max(own.std(), 1e-12)) >= SAME_REASON
+            held = features[:, [best]].toarray()[:, 0]
+            alike = ((features.T @ held) / g - mean * held.mean()) / (deviation * max(held.std(), 1e-12)) >= SAME_REASON
             alike &= (weight != 0) & ~taken
             alike[best] = True
             group = np.flatnonzero(alike)
@@ -250,9 +254,7 @@ def _marks(
             face = int(shown[np.abs(says[shown]) >= 0.99 * strongest].max())  # larger pieces have higher columns
             examples = features[:, [face]].nonzero()[0][:6]
             if total > 0:
-                marks.append(
-                    Mark(output, face, total, len(group), float(weight[face]), tuple(int(row) for row in examples))
-                )
+                marks.append(Mark(0, face, total, len(group), float(weight[face]), examples.tolist()))
             effect[group], taken[group] = -np.inf, True
     return _ranked(marks, labelled)
 
