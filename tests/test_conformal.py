@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import isonn
-from isonn.conformal import Conformal, Scores, check_coverage, fit_difficulty, least_groups
+from isonn.conformal import Conformal, SortedScores, check_coverage, fit_difficulty, least_groups
 from isonn.errors import InputError, IsoNNWarning, ModelFileError
 from isonn.targets import Classes, Labels, Numbers
 
@@ -24,21 +24,21 @@ def test_the_quantile_equals_the_definition_of_split_conformal_prediction(n, cov
     values = np.random.default_rng(n).normal(size=n)
     rank = int(np.ceil(np.round((n + 1) * coverage, 9)))
     expected = np.sort(values)[rank - 1] if rank <= n else np.inf
-    assert Scores.of(values, np.arange(n), np.arange(n)).quantile(coverage) == expected
+    assert SortedScores.of(values, np.arange(n), np.arange(n)).quantile(coverage) == expected
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9, 0.95, 0.99])
 def test_as_many_groups_as_needed_give_a_finite_quantile_and_one_less_does_not(coverage):
     enough = least_groups(coverage)
     for n, finite in ((enough, True), (enough - 1, False)):
-        scores = Scores.of(np.arange(float(n)), np.arange(n), np.arange(n))
+        scores = SortedScores.of(np.arange(float(n)), np.arange(n), np.arange(n))
         assert np.isfinite(scores.quantile(coverage)) == finite
 
 
 def test_copies_of_a_graph_count_once():
     values, graph = np.array([1.0, 2.0, 3.0, 4.0, 4.0, 4.0]), np.array([0, 1, 2, 3, 3, 3])
-    once = Scores.of(values[:4], graph[:4], graph[:4])
-    copies = Scores.of(values, graph, graph)
+    once = SortedScores.of(values[:4], graph[:4], graph[:4])
+    copies = SortedScores.of(values, graph, graph)
     for coverage in (0.2, 0.4, 0.6, 0.8):
         assert copies.quantile(coverage) == once.quantile(coverage)
 

@@ -39,7 +39,7 @@ CONSTANT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class SortedScores:
     """The held-out scores of one column, or of one class.
 
     Attributes:
@@ -53,7 +53,7 @@ class Scores:
     groups: int
 
     @classmethod
-    def of(cls, values: Floats, graph: IntArray, group: IntArray) -> Scores:
+    def of(cls, values: Floats, graph: IntArray, group: IntArray) -> SortedScores:
         """Sort scores; every graph counts once, however many copies of it there are."""
         if not len(values):
             return cls(np.zeros(0), np.zeros(0), 0)
@@ -67,7 +67,7 @@ class Scores:
         """Return the score that a new graph exceeds with probability at most 1 - coverage; infinite if unknown.
 
         Example:
-            >>> scores = Scores.of(np.arange(1.0, 10.0), np.arange(9), np.arange(9))
+            >>> scores = SortedScores.of(np.arange(1.0, 10.0), np.arange(9), np.arange(9))
             >>> scores.quantile(0.9), scores.quantile(0.95)
             (9.0, inf)
         """
@@ -96,7 +96,7 @@ class Conformal:
         [[True, False], [False, False]]
     """
 
-    scores: tuple[Scores, ...]
+    scores: tuple[SortedScores, ...]
     difficulty: Floats
 
     @classmethod
@@ -130,7 +130,7 @@ class Conformal:
                 coef, expected = fit_difficulty(given, values, group[rows])
                 factors.append(coef)
                 values = values / expected
-            scores.append(Scores.of(values, graph[rows], group[rows]))
+            scores.append(SortedScores.of(values, graph[rows], group[rows]))
         return cls(tuple(scores), np.array(factors))
 
     def interval(self, outputs: Floats, coverage: float, target: Target, signals: Floats | None = None) -> Floats:
@@ -216,7 +216,7 @@ class Conformal:
             raise ValueError("sizes or difficulties of held-out scores are negative")
         ends = np.cumsum(sizes[:, 0])[:-1]
         cells_of = zip(np.split(values, ends), np.split(shares, ends), sizes[:, 1].tolist(), strict=True)
-        scores = tuple(Scores(*cell) for cell in cells_of)
+        scores = tuple(SortedScores(*cell) for cell in cells_of)
         if any((np.diff(cell.values) < 0).any() or (np.diff(cell.shares) < 0).any() for cell in scores):
             raise ValueError("held-out scores are not sorted")
         return cls(scores, difficulty)

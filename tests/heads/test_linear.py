@@ -76,7 +76,7 @@ def test_equal_graphs_weigh_as_one_of_their_mean():
     generator = np.random.default_rng(3)
     features, wanted = generator.random((12, 6)), generator.normal(size=(18, 1))
     rows = np.concatenate([np.arange(12), np.arange(6)])
-    head = LinearHead().fit(csr_array(features[rows]), wanted, numbers(1))
+    head = LinearHead().fit(Inputs.of(csr_array(features[rows])), wanted, numbers(1))
     means = np.array([wanted[rows == i].mean() for i in range(12)])
     weights = np.bincount(rows).astype(float)
     ridge = Ridge(alpha=head.penalties[0]).fit(features, means, weights / weights.mean())
@@ -87,9 +87,9 @@ def test_a_column_with_gaps_is_fitted_on_what_was_measured():
     generator = np.random.default_rng(1)
     features, y = csr_array(generator.random((20, 5))), generator.normal(size=(20, 2))
     y[::3, 1] = np.nan
-    both = LinearHead().fit(features, y, numbers(2))
+    both = LinearHead().fit(Inputs.of(features), y, numbers(2))
     known = np.flatnonzero(np.isfinite(y[:, 1]))
-    alone = LinearHead().fit(csr_array(features[known]), y[known, 1:], numbers(1))
+    alone = LinearHead().fit(Inputs.of(csr_array(features[known])), y[known, 1:], numbers(1))
     np.testing.assert_allclose(both.coef[1], alone.coef[0], rtol=1e-9)
     np.testing.assert_allclose(both.held_out[known, 1], alone.held_out[:, 0], rtol=1e-9)
     assert np.isnan(both.held_out[::3, 1]).all()
@@ -100,9 +100,9 @@ def test_every_column_keeps_its_own_penalty_where_some_have_gaps():
     features, y = csr_array(generator.random((20, 6))), generator.normal(size=(20, 3))
     y[:, 0] = features.toarray() @ generator.normal(size=6)  # next to no noise: a small penalty
     y[:4, 1] = np.nan
-    together = LinearHead().fit(features, y, numbers(3))
+    together = LinearHead().fit(Inputs.of(features), y, numbers(3))
     rows = np.flatnonzero(np.isfinite(y[:, 1]))
-    alone = LinearHead().fit(csr_array(features[rows]), y[rows, 1:2], numbers(1))
+    alone = LinearHead().fit(Inputs.of(csr_array(features[rows])), y[rows, 1:2], numbers(1))
     assert together.penalties[1] == alone.penalties[0] != together.penalties[0]
     np.testing.assert_allclose(together.coef[1], alone.coef[0])
 
@@ -113,9 +113,9 @@ def test_many_graphs_are_solved_for_directly_with_the_same_weights(weighted, mon
     features, y = csr_array(generator.random((40, 7))), generator.normal(size=(40, 2))
     weights = generator.random(40) + 0.5 if weighted else None
     monkeypatch.setattr(linear, "PENALTY_GRAPHS", 30)
-    dual = LinearHead().fit(features, y, numbers(2), weights, 0)
+    dual = LinearHead().fit(Inputs.of(features), y, numbers(2), weights, 0)
     monkeypatch.setattr(linear, "DUAL_GRAPHS", 35)
-    primal = LinearHead().fit(features, y, numbers(2), weights, 0)
+    primal = LinearHead().fit(Inputs.of(features), y, numbers(2), weights, 0)
     np.testing.assert_equal(primal.penalties, dual.penalties)
     np.testing.assert_allclose(primal.coef, dual.coef, atol=1e-4)
     np.testing.assert_allclose(primal.intercept, dual.intercept, atol=1e-4)
@@ -131,7 +131,7 @@ def test_the_score_is_continuous_where_the_solver_changes(monkeypatch):
     monkeypatch.setattr(linear, "DUAL_GRAPHS", 400)
     scores = []
     for n in (390, 410):
-        head = LinearHead().fit(csr_array(features[:n]), y[:n], Classes(np.arange(2)))
+        head = LinearHead().fit(Inputs.of(csr_array(features[:n])), y[:n], Classes(np.arange(2)))
         assert np.isfinite(head.held_out).all()
         scores.append(np.mean(head.held_out.argmax(axis=1) == y[:n]))
     assert abs(scores[0] - scores[1]) < 0.03
@@ -146,7 +146,7 @@ def test_of_very_many_graphs_a_tenth_is_held_out_and_copies_count_once(monkeypat
     generator = np.random.default_rng(5)
     features, wanted = generator.random((100, 5)), generator.normal(size=(100, 1))
     rows = np.concatenate([generator.permutation(100), np.arange(10)])
-    head = LinearHead().fit(csr_array(features[rows]), wanted[rows], numbers(1))
+    head = LinearHead().fit(Inputs.of(csr_array(features[rows])), wanted[rows], numbers(1))
     weights = np.bincount(rows).astype(float)
     out = np.flatnonzero(np.isfinite(head.held_out[np.argsort(rows[:100]), 0]))
     assert 2 < len(out) < 25

@@ -8,7 +8,7 @@ from coded_graphs import TARGETS, fitted, planted
 from scipy.sparse import csr_array
 
 import isonn
-from isonn.heads import LinearHead
+from isonn.heads import Inputs, LinearHead
 from isonn.subgraphs import marks
 from isonn.subgraphs.marks import class_marks, presence_by_class
 from isonn.targets import Classes, Numbers
@@ -34,7 +34,7 @@ def test_the_effect_is_the_rise_of_the_held_out_log_loss(monkeypatch):
     features = columns()
     y = (features[:, 3] + features[:, 7] > 0.6).astype(int)
     target = Classes.fit(y)
-    head = LinearHead().fit(csr_array(features), target.encode(y), target)
+    head = LinearHead().fit(Inputs.of(csr_array(features)), target.encode(y), target)
     found = class_marks(csr_array(features), head, target.encode(y), target, np.ones(12, dtype=bool), 0)
     margin = head.held_out[:, 1] - head.held_out[:, 0]
     unit = 1 / margin.std()
@@ -61,7 +61,7 @@ def test_the_effect_for_numbers_is_the_rise_of_the_squared_error():
     features = columns()
     y = 3 * features[:, 2] - 2 * features[:, 5]
     target = Numbers.fit(y)
-    head = LinearHead().fit(csr_array(features), target.encode(y), target)
+    head = LinearHead().fit(Inputs.of(csr_array(features)), target.encode(y), target)
     found = class_marks(csr_array(features), head, target.encode(y), target, np.ones(12, dtype=bool), 0)
     for mark in found[:2]:
         margin, truth = (target.margin(np.asarray(v), 0) for v in (head.held_out, target.encode(y)))
@@ -75,7 +75,7 @@ def test_equal_columns_are_one_mark_and_labelled_ones_come_first():
     features = np.column_stack([features, features[:, 3]])
     y = (features[:, 3] > 0.2).astype(int)
     target = Classes.fit(y)
-    head = LinearHead().fit(csr_array(features), target.encode(y), target)
+    head = LinearHead().fit(Inputs.of(csr_array(features)), target.encode(y), target)
     labelled = np.arange(13) < 12
     found = class_marks(csr_array(features), head, target.encode(y), target, labelled, 0)
     first = next(mark for mark in found if mark.output == 1)

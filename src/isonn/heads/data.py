@@ -42,9 +42,9 @@ class Inputs:
     sizes: IntArray | None = None
 
     @classmethod
-    def of(cls, table: Inputs | csr_array) -> Inputs:
-        """Return inputs as they are; a sparse matrix serves as features and as counts."""
-        return table if isinstance(table, Inputs) else cls(csr_array(table), csr_array(table))
+    def of(cls, table: csr_array) -> Inputs:
+        """Return inputs whose features and counts are the same table."""
+        return cls(table, table)
 
     def __len__(self) -> int:
         return int(self.features.shape[0])

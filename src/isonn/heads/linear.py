@@ -78,7 +78,7 @@ class LinearHead(Head):
 
     def fit(
         self,
-        inputs: Inputs | csr_array,
+        inputs: Inputs,
         targets: NDArray[Any],
         target: Target,
         weights: Floats | None = None,
@@ -95,7 +95,6 @@ class LinearHead(Head):
             seed: for the sample on which a penalty is chosen, and for folds.
             folds: the fold of each distinct graph, from `isonn.heads.folds`; by default groups are left out.
         """
-        inputs = Inputs.of(inputs)
         distinct = Distinct.of(inputs, weights)
         if folds is None and len(distinct.rows) > PENALTY_GRAPHS:
             folds = grouped_folds(distinct, targets, target, seed)
@@ -133,9 +132,9 @@ class LinearHead(Head):
             losses.append(solution.loss)
         self.loss = float(np.mean(losses))
 
-    def outputs(self, inputs: Inputs | csr_array) -> Floats:
+    def outputs(self, inputs: Inputs) -> Floats:
         """Return intercepts plus the weighted sums of features."""
-        features = Inputs.of(inputs).features
+        features = inputs.features
         # a product with all weights at once would copy them, which takes longer than a graph
         return np.stack([features @ weights for weights in self.coef], axis=1) + self.intercept
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from isonn.heads.data import Distinct, Inputs
 from isonn.heads.linear import PENALTY_GRAPHS, LinearHead
@@ -16,7 +15,7 @@ from isonn.targets import Numbers, Target
 
 
 def prefers_logarithm(
-    inputs: Inputs | csr_array, y: NDArray[Any], weights: Floats | None = None, seed: int = 0
+    inputs: Inputs, y: NDArray[Any], weights: Floats | None = None, seed: int = 0
 ) -> NDArray[np.bool_]:
     r"""Return for each column of ``y`` whether its logarithm is predicted better.
 
@@ -35,12 +34,12 @@ def prefers_logarithm(
         ndarray of shape (t,).
 
     Example:
+        >>> from scipy.sparse import csr_array
         >>> features = np.random.default_rng(0).random((60, 2))
         >>> y = features @ [1.0, 2.0]
-        >>> prefers_logarithm(csr_array(features), np.column_stack([y, np.exp(3 * y)])).tolist()
+        >>> prefers_logarithm(Inputs.of(csr_array(features)), np.column_stack([y, np.exp(3 * y)])).tolist()
         [False, True]
     """
-    inputs = Inputs.of(inputs)
     columns = np.asarray(y, dtype=np.float64).reshape(len(inputs), -1)
     rows, weight = _sample(inputs, weights, seed)
     some = inputs.rows(rows)

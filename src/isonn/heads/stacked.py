@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from typing_extensions import Self
 
 from isonn.heads.calibration import Blend, calibration_error, fit_blend
@@ -49,14 +48,13 @@ class StackedHead(Head):
 
     def fit(
         self,
-        inputs: Inputs | csr_array,
+        inputs: Inputs,
         targets: NDArray[Any],
         target: Target,
         weights: Floats | None = None,
         seed: int = 0,
     ) -> Self:
         """Fit both heads with the same folds, then weigh them."""
-        inputs = Inputs.of(inputs)
         distinct = Distinct.of(inputs, weights)
         folds = grouped_folds(distinct, targets, target, seed)
         self.linear = LinearHead().fit(inputs, targets, target, weights, seed, folds)
@@ -74,7 +72,7 @@ class StackedHead(Head):
         """The weights of both heads for each output: their shares in the spread of held-out outputs, which sum to 1."""
         return [{"linear": float(linear), "trees": float(trees)} for linear, trees in self.shares.T]
 
-    def outputs(self, inputs: Inputs | csr_array) -> Floats:
+    def outputs(self, inputs: Inputs) -> Floats:
         """Return the weighted sums of both heads' outputs."""
         return self.blend([self.linear.outputs(inputs), self.trees.outputs(inputs)])
 

@@ -67,7 +67,7 @@ class TreesHead(Head):
 
     def fit(
         self,
-        inputs: Inputs | csr_array,
+        inputs: Inputs,
         targets: NDArray[Any],
         target: Target,
         weights: Floats | None = None,
@@ -84,7 +84,6 @@ class TreesHead(Head):
             seed: for the samples of rows and columns.
             folds: the fold of each distinct graph, from `isonn.heads.folds`.
         """
-        inputs = Inputs.of(inputs)
         distinct = Distinct.of(inputs, weights)
         folds = grouped_folds(distinct, targets, target, seed) if folds is None else folds
         self.halves = target.exclusive and len(target.classes) == 2
@@ -124,9 +123,9 @@ class TreesHead(Head):
         """Return one column per output: of two classes, minus and plus half of the score."""
         return np.asarray(scores @ np.array([[-0.5, 0.5]]) if self.halves else scores)
 
-    def outputs(self, inputs: Inputs | csr_array) -> Floats:
+    def outputs(self, inputs: Inputs) -> Floats:
         """Return the calibrated sums of leaves."""
-        counts = take_columns(Inputs.of(inputs).counts, self.columns)
+        counts = take_columns(inputs.counts, self.columns)
         return self.blend([self._per_class(self.trees.sums(counts))])
 
     def contributions(self, inputs: Inputs, output: int, reference: Inputs | None = None) -> Contributions:
