@@ -122,12 +122,13 @@ class Structure:
         count = len(self.edges) if labels == "edge_labels" else int(self.graphs.node_offsets[-1])
         codes = np.zeros(count, dtype=np.int64)
         if getattr(view, labels):
-            codes = self._label_numbers(labels)
+            codes = self.label_numbers(labels)
         if getattr(view, values):
             codes = codes * len(self.encoding.levels[values]) + self._levels(values)
         return codes
 
-    def _label_numbers(self, name: str) -> IntArray:
+    def label_numbers(self, name: str) -> IntArray:
+        """Return the number of the label of each node or edge, from 1; 0 for labels unseen in training."""
         column = self._column(name)
         if column is None:
             kind = name.removesuffix("_labels")
@@ -227,16 +228,12 @@ class Encoding:
 
     def unseen_labels(self, graphs: GraphSet) -> list[str]:
         """Return how many nodes and edges have a label never seen in training, in words."""
-        words = []
+        words, structure = [], Structure(graphs, self)
         for name, what in (("node_labels", "nodes"), ("edge_labels", "edges")):
-            column = getattr(graphs, name)
-            if name not in self.labels or column is None:
-                continue
-            if what == "edges":
-                column = column[graphs.edges[:, 0] < graphs.edges[:, 1]]
-            unseen = int((number_of(column, self.labels[name]) == 0).sum())
-            if unseen:
-                words.append(f"{unseen} of {len(column)} {what}")
+            if name in self.labels and getattr(graphs, name) is not None:
+                numbers = structure.label_numbers(name)
+                if unseen := int((numbers == 0).sum()):
+                    words.append(f"{unseen} of {len(numbers)} {what}")
         return words
 
     def as_json(self) -> dict[str, Any]:

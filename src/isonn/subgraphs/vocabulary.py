@@ -223,9 +223,9 @@ class Vocabulary:
     def unknown_nodes(self, counted: PlacedCounts) -> IntArray:
         """Return 2 for graphs with a node that is unseen in every view, 1 in some view, else 0, shape (g,)."""
         single = [number for number, block in enumerate(self.blocks) if block.size == 1]
-        new = np.stack([counted.unseen & (counted.block == number) for number in single], axis=1) if single else None
-        if new is None:
+        if not single:
             return np.zeros(counted.graphs, dtype=np.int64)
+        new = np.stack([counted.unseen & (counted.block == number) for number in single], axis=1)
         views = np.concatenate([((counts @ new.astype(np.float64)) > 0).sum(axis=1) for counts in counted.chunks()])
         return np.where(views == 0, 0, np.where(views == len(single), 2, 1))
 
