@@ -12,6 +12,7 @@ from isonn.domain import Assessment, Domain
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
+from isonn.packing import Floats
 from isonn.targets import Target
 
 
@@ -57,7 +58,7 @@ class Judged:
         if isinstance(X, GraphStream):
             return np.concatenate([self.predict_interval(chunk, coverage) for chunk in X])
         outputs, signals, _ = self._judge(self._checked(X))
-        return _interval(self.target_, conformal, outputs, signals, coverage)
+        return self._interval(conformal, outputs, coverage, signals)
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Return a set of classes for each graph that contains the true one with probability ``coverage``.
@@ -108,7 +109,7 @@ class Judged:
         outputs, signals, domain = self._judge(graphs)
         answers = self.target_.link(outputs)
         if self.target_.numeric:
-            interval = _interval(self.target_, self._conformal, outputs, signals, coverage)
+            interval = self._interval(self._conformal, outputs, coverage, signals)
             return Assessment(answers, coverage, interval, None, domain)
         sets = self._conformal.sets(answers, coverage, self.target_, self.label_names_.get("target"))
         return Assessment(answers, coverage, None, sets, domain)
@@ -131,6 +132,11 @@ class Judged:
         """Return outputs, shape (g, outputs), signals of difficulty for `Conformal.interval`, and the domain."""
         raise TypeError(f"{type(self).__name__} does not implement _judge")
 
+    def _interval(self, conformal: Conformal, outputs: Floats, coverage: float, signals: Floats | None) -> Floats:
+        """Return intervals of shape (g, 2), or (g, t, 2) for several columns."""
+        interval = conformal.interval(outputs, coverage, self.target_, signals)
+        return interval[:, 0] if getattr(self.target_, "single", False) else interval
+
     def _require_conformal(self, numeric: bool) -> Conformal:
         """Return the held-out scores; raise `InputError` if there are none, or for the other kind of target."""
         self._require_fit()
@@ -145,15 +151,3 @@ class Judged:
     def _no_errors(self) -> str:
         """Return what to do to get held-out errors."""
         return "use a Subgraph or an Aligned model"
-
-
-def _interval(
-    target: Target,
-    conformal: Conformal,
-    outputs: NDArray[np.float64],
-    signals: NDArray[np.float64] | None,
-    coverage: float,
-) -> NDArray[np.float64]:
-    """Return intervals of shape (g, 2), or (g, t, 2) for several columns."""
-    interval = conformal.interval(outputs, coverage, target, signals)
-    return interval[:, 0] if getattr(target, "single", False) else interval

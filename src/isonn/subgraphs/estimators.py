@@ -136,7 +136,8 @@ class SubgraphEstimator(GraphEstimator):
             ndarray of strings.
         """
         self._require_fit()
-        return np.array(self._model.feature_names(), dtype=object)
+        terms = np.array(term_names(self.kind_), dtype=object)[self._model.features.term_of]
+        return np.concatenate([self.vectorizer_.get_feature_names_out(), terms])
 
     def explain(self, X: Any, label: Any = None, top: int | None = 100) -> Any:
         """Explain the prediction for a graph by reasons, matches with contributions, and importances.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,14 +63,11 @@ class SubgraphMatches(MatchedGraph):
         region = np.flatnonzero(columns[listed.piece] >= 0)
         self.occurrences = Occurrences(listed.nodes, None, region, columns[listed.piece[region]], np.zeros(len(region)))
         self._split: dict[int, _Split] = {}
+        self._logits: Logits = np.asarray(self._outputs(self._counts[None])[0])
 
     def logits(self) -> Logits:
         """Return the outputs for the graph as it is."""
         return self._logits
-
-    @cached_property
-    def _logits(self) -> Logits:
-        return np.asarray(self._outputs(self._counts[None])[0])
 
     def base(self, column: int) -> float:
         """Return the score of an empty graph."""

@@ -16,7 +16,7 @@ from isonn.processes import in_threads
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.explain import SubgraphMatches
 from isonn.subgraphs.features import SumFeatures
-from isonn.subgraphs.terms import graph_terms, term_names, term_table
+from isonn.subgraphs.terms import graph_terms, term_table
 from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks, warn_of_unseen
 from isonn.subgraphs.vocabulary import PlacedCounts, Vocabulary
 from isonn.targets import Target
@@ -73,11 +73,6 @@ class SubgraphModel:
         matches = SubgraphMatches(graphs[0], templates, self.features, self.head, target, listed, terms)
         matches.reads = {*vectorizer.encoding_.labels, *vectorizer.encoding_.levels}
         return matches
-
-    def feature_names(self) -> list[str]:
-        """Return a unique name for each feature: what its template requires, then the terms."""
-        names = term_names(self.kind)
-        return [*self.vectorizer.get_feature_names_out(), *(names[term] for term in self.features.term_of)]
 
     def describe(self) -> dict[str, Any]:
         """Return what is not in `tensors`, as JSON."""
