@@ -7,7 +7,7 @@ per graph, `Labels` several labels per graph, and `Numbers` measurements.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -438,13 +438,27 @@ def _logarithms(values: Floats, logs: NDArray[np.bool_]) -> Floats:
 _INFINITE = (float("inf"), float("-inf"))
 #: Whole numbers with more different values than this are numbers, not classes.
 MOST_CLASSES = 20
+#: So are those with more different values than this, if half of the values occur in fewer than `FEW_GRAPHS` graphs.
+MOST_RARE_CLASSES = 10
+FEW_GRAPHS = 5
+
+
+def are_too_many_classes(counts: Collection[int]) -> bool:
+    """Guess whether whole numbers are numbers rather than classes, from the number of graphs with each value.
+
+    Example:
+        >>> are_too_many_classes([1] * 21), are_too_many_classes([2] * 12), are_too_many_classes([50] * 12)
+        (True, True, False)
+    """
+    rare = sum(count < FEW_GRAPHS for count in counts)
+    return len(counts) > MOST_CLASSES or (len(counts) > MOST_RARE_CLASSES and 2 * rare >= len(counts))
 
 
 def are_numbers(y: NDArray[Any]) -> bool:
     """Guess whether ``y``, shape (g,), holds numbers rather than classes.
 
-    Floats are numbers if some are not whole, or if they have more than 20 different values. Integers and text are
-    classes; readers of tables store columns that they read as numbers as floats.
+    Floats are numbers if some are not whole, or if they have too many values for classes (`are_too_many_classes`).
+    Integers and text are classes; readers of tables store columns that they read as numbers as floats.
 
     Example:
         >>> are_numbers(np.array([0.5, 1.0])), are_numbers(np.arange(30.0)), are_numbers(np.array([0.0, 1.0]))
@@ -453,7 +467,8 @@ def are_numbers(y: NDArray[Any]) -> bool:
     if y.dtype.kind != "f":
         return False
     present = y[np.isfinite(y)]
-    return bool((present % 1 != 0).any()) or len(np.unique(present)) > MOST_CLASSES
+    counts = np.unique(present, return_counts=True)[1]
+    return bool((present % 1 != 0).any()) or are_too_many_classes(counts.tolist())
 
 
 def as_y(y: ArrayLike, g: int) -> NDArray[Any]:

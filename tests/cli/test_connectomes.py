@@ -64,6 +64,22 @@ def test_fit_and_evaluate_take_weighted_matrices_of_one_size_for_connectomes(tmp
     assert default_methods(isonn.load("MUTAG"))[0] == "isonn-subgraph"
 
 
+def test_ages_in_years_are_numbers_unless_they_are_called_classes(tmp_path):
+    study = tmp_path / "study"
+    study.mkdir()
+    for graph in (graphs := planted_connectomes(n_subjects=24, n_regions=8, seed=1).graphs):
+        np.save(study / f"{graph.id}.npy", graph.adjacency)
+    rows = [f"{who}\t{30 + i % 12}" for i, who in enumerate(graphs.ids)]
+    (study / "participants.tsv").write_text("\n".join(["participant_id\tage", *rows]))
+    options = ("--target", "age", "--set", "shuffles=9")
+    done = run("fit", study, "--out", tmp_path / "numbers", *options)
+    assert "predicts numbers of age" in done.stdout, done.stderr
+    done = run("fit", study, "--out", tmp_path / "classes", "--classes", *options)
+    assert "predicts 12 classes of age: 30, 31" in done.stdout, done.stderr
+    done = run("evaluate", study, "--target", "age", "--methods", "majority", "--out", tmp_path / "run", "--json")
+    assert "rmse" in done.stdout, done.stderr
+
+
 def test_an_atlas_by_name_names_the_regions(tmp_path):
     graphs = planted_connectomes(n_subjects=16, n_regions=100, seed=1).graphs
     for graph in graphs:

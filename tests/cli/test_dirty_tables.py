@@ -152,7 +152,7 @@ def test_whole_numbers_with_many_values_are_numbers_unless_they_are_called_class
     rows = [(f"{'C' * (i + 1)}O", 10 * i) for i in range(24)]
     data = write(tmp_path / "ld50.csv", ("smiles", "LD50"), rows)
     told = fit(data, tmp_path / "numbers").stderr
-    assert "'LD50' has more than 20 different whole numbers and is read as numbers, not classes" in told
+    assert "'LD50' has more than 20 different whole numbers and is read as numbers; --classes reads classes" in told
     assert type(isonn.load_model(tmp_path / "numbers")).__name__ == "SubgraphRegressor"
     few = write(
         tmp_path / "few.csv", ("smiles", "LD50 (mg/kg)"), [(smiles, i % 5) for i, (smiles, _) in enumerate(rows)]

@@ -93,7 +93,8 @@ Numbers = Annotated[
     bool | None,
     flag(
         DATA,
-        "What to predict; default: numbers if the targets are not whole, or have more than 20 values.",
+        "What to predict; default: numbers if the targets are not whole, or have more than 20 values, or more than 10 "
+        "of which half occur in fewer than five graphs.",
         "--numbers/--classes",
         default=False,
     ),

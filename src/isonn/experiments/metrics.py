@@ -74,10 +74,17 @@ def target_kind(y: NDArray[Any]) -> str:
 
 
 def predicts_numbers(graphs: GraphSet) -> bool:
-    """Return whether the targets are measurements, which tables of molecules store as floats, even if all are whole."""
+    """Return whether the targets are measurements.
+
+    Tables of molecules store these as floats, even if all are whole. Tables of subjects store whole numbers as
+    integers, be they groups or ages.
+    """
     assert graphs.y is not None
-    measured = "row" in graphs.table and graphs.y.ndim == 1 and graphs.y.dtype.kind == "f"
-    return measured or target_kind(graphs.y) == "numbers"
+    y = graphs.y
+    if graphs.kind == "connectomes" and y.dtype.kind == "i":
+        y = y.astype(np.float64)
+    measured = "row" in graphs.table and y.ndim == 1 and y.dtype.kind == "f"
+    return measured or target_kind(y) == "numbers"
 
 
 def score(target: Target, y: NDArray[Any], answers: Floats) -> Scores | list[Scores]:

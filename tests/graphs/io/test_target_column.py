@@ -43,9 +43,19 @@ def test_bounds_are_missing_or_used_and_never_classes():
         read_target(cells, censored="keep")
 
 
-@pytest.mark.parametrize(("count", "kind"), [(20, "classes"), (21, "numbers")])
-def test_whole_numbers_are_classes_up_to_twenty_values(count, kind):
-    cells = [str(i) for i in range(count)] * 3
+@pytest.mark.parametrize(
+    ("rare", "common", "kind"),
+    [
+        (0, 20, "classes"),
+        (0, 21, "numbers"),
+        (10, 0, "classes"),
+        (11, 0, "numbers"),
+        (6, 6, "numbers"),
+        (6, 7, "classes"),
+    ],
+)
+def test_whole_numbers_are_numbers_if_they_have_many_values_or_many_that_are_rare(rare, common, kind):
+    cells = [str(i) for i in range(rare)] * 4 + [str(100 + i) for i in range(common)] * 5
     assert read_target(cells)[1].kind == kind
     assert read_target(cells, numbers=True)[1].kind == "numbers"
     assert read_target(cells, numbers=False)[0].dtype.kind == "i"

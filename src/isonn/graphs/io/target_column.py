@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import DatasetError, InputError
-from isonn.targets import MOST_CLASSES
+from isonn.targets import FEW_GRAPHS, MOST_CLASSES, are_too_many_classes
 
 #: Texts that mean a missing value.
 MISSING = {"", "na", "nan", "n/a", "none", "null", "?", "#n/a", "#value!", "#div/0!"}
@@ -151,7 +151,7 @@ class Column:
         units: number of cells with each unit.
         texts: number of cells with each text, for the first texts that are not numbers.
         dates: number of cells that are dates.
-        distinct: the first distinct texts, at most one more than classes may have.
+        distinct: the first distinct texts, at most one more than classes may have, with the number of cells of each.
     """
 
     present: int = 0
@@ -162,7 +162,7 @@ class Column:
     units: Counter[str] = field(default_factory=Counter)
     texts: Counter[str] = field(default_factory=Counter)
     dates: int = 0
-    distinct: set[str] = field(default_factory=set)
+    distinct: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, cells: Iterable[str]) -> Column:
@@ -184,8 +184,8 @@ class Column:
             self.missing += 1
             return
         self.present += 1
-        if len(self.distinct) <= MOST_CLASSES:
-            self.distinct.add(text)
+        if text in self.distinct or len(self.distinct) <= MOST_CLASSES:
+            self.distinct[text] += 1
         number = plain_number(text)
         if number is not None:
             self.numbers += 1
@@ -364,7 +364,7 @@ def _is_number_column(column: Column) -> bool:
 def _as_numbers(
     column: Column, name: str, numbers: bool | None, censored: str, given: Mapping[str, str | None]
 ) -> TargetReading:
-    many = len(column.distinct) > MOST_CLASSES
+    many = are_too_many_classes(column.distinct.values())
     named = re.fullmatch(rf"((log|lg|ln) )?({_UNITS})", unit_of(name)) is not None  # classes have no unit
     as_classes = column.whole and not column.signs and not many and not named if numbers is None else not numbers
     if as_classes and not (column.whole and not column.signs):
@@ -387,9 +387,13 @@ def _as_numbers(
         are = "is" if about == 1 else "are"
         told.append(f"{name!r}: {about} of {column.present} values {are} approximate; the number is used")
     if many and column.whole and not column.signs and numbers is None:
-        told.append(
-            f"{name!r} has more than {MOST_CLASSES} different whole numbers and is read as numbers, not classes"
+        different = len(column.distinct)
+        values = (
+            f"more than {MOST_CLASSES} different whole numbers"
+            if different > MOST_CLASSES
+            else f"{different} different whole numbers, many of them in fewer than {FEW_GRAPHS} rows,"
         )
+        told.append(f"{name!r} has {values} and is read as numbers; numbers=False reads classes")
     unit = unit_of(name) or next((unit for unit in column.units if unit), "")
     kind: Literal["numbers", "classes"] = "classes" if as_classes else "numbers"
     return TargetReading(name, kind, tuple(told), unit, given, as_classes, censored)
