@@ -303,13 +303,54 @@ def test_labels_come_from_the_attribute_that_is_named(convert):
 @pytest.mark.parametrize("convert", [lambda graph: graph, as_igraph], ids=["networkx", "igraph"])
 def test_attributes_that_stay_unread_are_said_unless_none_are_wanted(convert):
     graph = convert(molecule())
-    with pytest.warns(IsoNNWarning, match=r"node attributes charge, element are not read.*label_from='charge'"):
+    with pytest.warns(IsoNNWarning, match=r"no node has .* 'label'.*label_from=.* from one of charge, element"):
         as_graphset([graph], edge_label_from=None)
-    with pytest.warns(IsoNNWarning, match=r"edge attributes order are not read.*edge_label_from='order'"):
+    with pytest.warns(IsoNNWarning, match=r"no edge has .* 'label'.*edge_label_from=.* from one of order"):
         as_graphset([graph], label_from=None)
     assert as_graphset([graph], label_from=None, edge_label_from=None).node_labels is None
     with pytest.raises(InputError, match="label_from='elment': no node has this attribute.*are charge, element"):
         as_graphset([graph], label_from="elment")
+
+
+@pytest.fixture(autouse=True)
+def _forget_warnings(monkeypatch):
+    """Let each test see the warnings that are given once per process."""
+    monkeypatch.setattr("isonn.graphs.foreign.links._GIVEN", set())
+
+
+def servers(convert) -> list:
+    graphs = []
+    for i in range(4):
+        graph = nx.path_graph(["a", "b", "c", "d"])
+        nx.set_node_attributes(graph, "host", "label")
+        nx.set_node_attributes(graph, {node: 0.5 + j + 10 * i for j, node in enumerate(graph)}, "load")
+        nx.set_edge_attributes(graph, {edge: 0.25 + j + 10 * i for j, edge in enumerate(graph.edges)}, "length")
+        graphs.append(convert(graph))
+    return graphs
+
+
+@pytest.mark.parametrize("convert", [lambda graph: graph, as_igraph], ids=["networkx", "igraph"])
+def test_attributes_beside_labels_are_said_to_be_left_out_once(convert):
+    graphs = servers(convert)
+    with pytest.warns(IsoNNWarning) as warned:
+        labels = [as_graphset(graphs).node_labels for _ in range(3)]
+    assert_array_equal(labels, [["host"] * 16] * 3)
+    said = [str(warning.message) for warning in warned]
+    assert said[0] == "node labels are read from 'label'; the other attributes (load) are left out (docs/data.md)"
+    assert len(said) == 2  # the other is of edges
+
+
+@pytest.mark.parametrize("convert", [lambda graph: graph, as_igraph], ids=["networkx", "igraph"])
+def test_measurements_are_not_labels_but_orders_of_bonds_are(convert):
+    with pytest.raises(
+        InputError, match="label_from='load' holds measurements such as 0.5.*use them as node attributes"
+    ):
+        as_graphset(servers(convert), label_from="load", edge_label_from=None)
+    with pytest.raises(InputError, match="edge_label_from='length' holds measurements.*call the attribute weight"):
+        as_graphset(servers(convert), label_from=None, edge_label_from="length")
+    bonds = nx.path_graph(["a", "b", "c"])
+    nx.set_edge_attributes(bonds, {("a", "b"): 1.5, ("b", "c"): 2.0}, "order")
+    assert_array_equal(as_graphset([convert(bonds)], edge_label_from="order").edge_labels, [1.5, 1.5, 2.0, 2.0])
 
 
 def test_pyg_strings_are_ids_and_table_and_rows_of_y_are_targets(pyg):
@@ -324,7 +365,7 @@ def test_pyg_strings_are_ids_and_table_and_rows_of_y_are_targets(pyg):
     assert_array_equal(result.ids, ["m3", "m4"])
     assert_array_equal(result.table["smiles"], ["CCC", "CCCC"])
     assert_array_equal(result.y, [[3, np.nan], [4, np.nan]])
-    with pytest.warns(IsoNNWarning, match="node attributes z are not read"):
+    with pytest.warns(IsoNNWarning, match="no node has the attribute 'x'.* from one of z"):
         assert as_graphset(graphs).node_labels is None
 
 

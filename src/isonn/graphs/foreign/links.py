@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from isonn.errors import InputError, IsoNNWarning
 from isonn.graphs.columns import take
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray
+from isonn.targets import are_too_many_classes
 
 #: Default of ``label_from`` and ``edge_label_from``: read the attribute ``label`` and warn about others.
 AUTO = "auto"
@@ -24,21 +26,47 @@ def attribute_names(attributes: Iterable[Iterable[str]]) -> set[str]:
     return {str(key) for some in attributes for key in some}
 
 
+#: Warnings that were given. Estimators convert the same graphs at each call, so each is given once per process.
+_GIVEN: set[str] = set()
+
+
 def choose_attribute(what: str, wanted: str | None, present: set[str], usual: str = "label") -> str | None:
-    """Return the attribute that holds the labels; warn about others if the caller named none."""
+    """Return the attribute that holds the labels; warn once about others if the caller named none."""
     argument = "label_from" if what == "node" else "edge_label_from"
     if wanted is not None and wanted != AUTO and wanted not in present:
         there = ", ".join(sorted(present)[:10]) or "none"
         raise InputError(f"{argument}={wanted!r:.60}: no {what} has this attribute; attributes of {what}s are {there}")
     unread = sorted(present - {usual, "weight"})
     if wanted == AUTO and unread:
-        warnings.warn(
-            f"{what} attributes {', '.join(unread[:5])} are not read; choose the one that holds labels with "
-            f"isonn.as_graphset(X, {argument}={unread[0]!r}), or None for no labels",
-            IsoNNWarning,
-            stacklevel=2,
+        others = ", ".join(unread[:5]) + (", ..." if len(unread) > 5 else "")
+        message = (
+            f"{what} labels are read from {usual!r}; the other attributes ({others}) are left out (docs/data.md)"
+            if usual in present
+            else f"no {what} has the attribute {usual!r}, so {what}s have no labels; "
+            f"isonn.as_graphset(X, {argument}=...) reads them from one of {others} (docs/data.md)"
         )
+        if message not in _GIVEN:
+            warnings.warn(message, IsoNNWarning, stacklevel=2)
+            _GIVEN.add(message)
     return usual if wanted == AUTO else wanted
+
+
+def check_classes(what: str, wanted: str | None, values: Iterable[Any]) -> None:
+    """Raise `InputError` if the attribute that the caller named holds measurements, each of which would be a label."""
+    if wanted in (AUTO, None):
+        return
+    numbers = [value for value in values if isinstance(value, (float, np.floating)) and value % 1]
+    if not are_too_many_classes(Counter(numbers).values()):
+        return
+    argument, instead = (
+        ("label_from", "use them as node attributes (docs/data.md)")
+        if what == "node"
+        else ("edge_label_from", "call the attribute weight")
+    )
+    raise InputError(
+        f"{argument}={wanted!r:.60} holds measurements such as {numbers[0]!r:.20}, each of which would be a label; "
+        f"round them to a few classes, or {instead}"
+    )
 
 
 def from_networkx(graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None) -> list[Graph]:
@@ -47,6 +75,10 @@ def from_networkx(graphs: Sequence[Any], label_from: str | None, edge_label_from
     edge_keys = attribute_names(data for graph in graphs for _, _, data in graph.edges(data=True))
     label = choose_attribute("node", label_from, node_keys)
     edge_label = choose_attribute("edge", edge_label_from, edge_keys)
+    check_classes("node", label_from, (data.get(label) for graph in graphs for _, data in graph.nodes(data=True)))
+    check_classes(
+        "edge", edge_label_from, (data.get(edge_label) for graph in graphs for _, _, data in graph.edges(data=True))
+    )
 
     def links(graph: Any) -> Links:
         number = {node: position for position, node in enumerate(graph)}
@@ -73,6 +105,9 @@ def from_igraph(graphs: Sequence[Any], label_from: str | None, edge_label_from: 
     def column(sequence: Any, attribute: str | None) -> list[Any]:
         there = attribute is not None and attribute in sequence.attributes()
         return list(sequence[attribute]) if there else [None] * len(sequence)
+
+    check_classes("node", label_from, (value for graph in graphs for value in column(graph.vs, label)))
+    check_classes("edge", edge_label_from, (value for graph in graphs for value in column(graph.es, edge_label)))
 
     def links(graph: Any) -> Links:
         return Links(
