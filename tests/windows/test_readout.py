@@ -55,6 +55,16 @@ def test_a_graph_has_the_same_features_in_every_batch(graphs, generator):
     torch.testing.assert_close(readout(*as_batch(graphs[::-1])), together.flip(0))
 
 
+def test_without_batch_all_nodes_are_of_one_graph(graphs, generator):
+    readout = IsoReadout(k=K, c=2, generator=generator)
+    for graph in graphs:
+        edge_index, batch, weights = as_batch([graph])
+        expected = readout(edge_index, batch, weights)
+        torch.testing.assert_close(readout(edge_index, edge_weight=weights), expected, rtol=0, atol=0)
+    no_edges = torch.zeros(2, 0, dtype=torch.long)
+    torch.testing.assert_close(readout(no_edges), readout(no_edges, torch.zeros(K, dtype=torch.long)))
+
+
 @pytest.mark.parametrize("normalize", ["positions", "relative", "templates"])
 def test_padding_changes_nothing_with_a_mask(normalize, dtype, generator):
     layer = IsoLayer(k=K, c=2, normalize=normalize, generator=generator).to(dtype)
@@ -157,7 +167,7 @@ def test_a_network_of_pyg_trains_end_to_end_on_a_planted_motif(generator):
     with pytest.raises(InputError, match="got DataBatch; use isonn.nn.IsoReadout for PyTorch Geometric data"):
         readout.layer(batch)
     with pytest.raises(InputError, match=r"IsoReadout takes tensors, got DataBatch; call it with data.edge_index"):
-        readout(batch, batch.batch)
+        readout(batch)
 
 
 def test_what_is_not_a_batch_gets_a_sentence(graphs):

@@ -63,7 +63,31 @@ class IsoReadout(nn.Module):
         """Number of features of a graph."""
         return 2 * self.layer.c
 
-    def forward(self, edge_index: Tensor, batch: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+    def forward(self, edge_index: Tensor, batch: Tensor | None = None, edge_weight: Tensor | None = None) -> Tensor:
+        """Return the features of every graph of a batch.
+
+        Args:
+            edge_index: the nodes of each edge; an undirected edge is given in both directions.
+            batch: the graph of each node, ascending; None: one graph, whose last node has an edge.
+            edge_weight: the weight of each edge; None: 1. Weights of repeated edges add up.
+
+        Shapes:
+            - edge_index ``(2, edges)``, node numbers of the whole batch
+            - batch ``(nodes,)``
+            - edge_weight ``(edges,)``
+            - output ``(graphs, 2 * c)``, best matches first
+
+        Raises:
+            InputError: if the tensors are not a batch of graphs.
+
+        Example:
+            >>> readout = IsoReadout(k=2, c=3)
+            >>> readout(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])).shape  # one graph, a path of three nodes
+            torch.Size([1, 6])
+        """
+        if batch is None and isinstance(edge_index, Tensor):
+            last = int(edge_index.max()) if edge_index.numel() else 0
+            batch = torch.zeros(max(last, 0) + 1, dtype=torch.long, device=edge_index.device)
         sizes = _check(edge_index, batch, edge_weight)
         features = [self._pool(*group) for group in self._groups(edge_index, batch, edge_weight, sizes)]
         if not features:
@@ -96,11 +120,12 @@ class IsoReadout(nn.Module):
         return torch.cat([similar.amax(2), similar.logsumexp(2)], dim=1)
 
 
-def _check(edge_index: Tensor, batch: Tensor, edge_weight: Tensor | None) -> Tensor:
+def _check(edge_index: Tensor, batch: Tensor | None, edge_weight: Tensor | None) -> Tensor:
     """Return the number of nodes of each graph; raise `InputError` for tensors that are not a batch of graphs."""
     if not isinstance(edge_index, Tensor) or not isinstance(batch, Tensor):
+        given = batch if isinstance(edge_index, Tensor) else edge_index
         raise InputError(
-            f"IsoReadout takes tensors, got {type(edge_index).__name__}; call it with data.edge_index, data.batch"
+            f"IsoReadout takes tensors, got {type(given).__name__}; call it with data.edge_index, data.batch"
         )
     if edge_index.ndim != 2 or len(edge_index) != 2 or batch.ndim != 1:
         raise InputError(
