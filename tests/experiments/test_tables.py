@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from scipy import stats
 
 from isonn.experiments.jobs import Job
-from isonn.experiments.rows import summarize
+from isonn.experiments.rows import Row, summarize
 from isonn.experiments.spec import Spec
 from isonn.experiments.statistics import corrected_t_test
 from isonn.experiments.tables import failures, markdown, outstanding, remarks
@@ -126,10 +127,20 @@ def test_what_jobs_warned_of_and_several_versions_are_said_once() -> None:
             results[job.id]["warnings"] = ["few graphs", *(["once"] if i == 0 else [])]
     rows = summarize(jobs, results, {}, SPEC)
     assert rows[0].as_dict()["warnings"] == {"few graphs": 2 * FOLDS, "once": 1}
-    said = remarks(rows)
-    assert said[0] == f"isonn warned in {2 * FOLDS} of {2 * FOLDS} jobs, such as: few graphs."
-    assert said[1:] == [f"Results of several versions: isonn 1.0 ({4 * FOLDS - 5} jobs), isonn 1.0 at abc (5 jobs)."]
+    assert remarks(rows) == [
+        f"isonn warned {2 * FOLDS} times: few graphs.",
+        "isonn warned 1 time: once.",
+        f"Results of several versions: isonn 1.0 ({4 * FOLDS} jobs); results.json lists the commits.",
+    ]
     assert remarks(rows[1:]) == []
+
+
+def test_a_warning_with_other_numbers_is_one_line_with_all_methods_and_datasets() -> None:
+    rows = [
+        Row(dataset, method, {}, "paper", warnings=((f"{i} of 40 nodes of {dataset} are new", 2),))
+        for i, (dataset, method) in enumerate(itertools.product(("PTC", "PTC_MR"), ("size", "wl")))
+    ]
+    assert remarks(rows) == ["size, wl on PTC, PTC_MR warned 8 times, such as: 0 of 40 nodes of PTC are new."]
 
 
 BASE = [0.70, 0.72, 0.74, 0.71, 0.73, 0.75]

@@ -69,8 +69,8 @@ def reproduce(
     if stored:
         if not (folder / "run.json").is_file():
             raise InputError(
-                f"{folder} holds no results of isonn, so there is nothing stored to show; give --out FOLDER, or unpack "
-                f"the archives of docs/results into {folder.parent}"
+                f"{folder} holds no results to show; name their folder with --out, leave --stored out to compute them, "
+                f"or unpack docs/results/*.tar.gz of isonn's source repository into {folder.parent}"
             )
         store = Store(folder)
         parts = stored_parts(spec, loaded, asked, chosen, number, store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -36,12 +37,7 @@ def _named(rows: Sequence[Row]) -> list[tuple[str, Row]]:
 def remarks(rows: Sequence[Row]) -> list[str]:
     """Return notes on the rows: warnings, permutation p of all metrics of numbers, and mixed versions of isonn."""
     named = _named(rows)
-    said = [
-        f"{name} warned in {row.warned} of {row.finished} jobs"
-        f"{', such as' if len(row.warnings) > 1 else ''}: {row.warnings[0][0]}."
-        for name, row in named
-        if row.warnings
-    ]
+    said = _warnings([row for _, row in named])
     sources: Counter[str] = Counter()
     for _, row in named:
         if row.permutation_ps and "r2" in row.metrics:  # tables of numbers have room for the p of one metric
@@ -49,8 +45,33 @@ def remarks(rows: Sequence[Row]) -> list[str]:
             said.append(f"Permutation p of {row.method}: {ps}.")
         sources.update(dict(row.sources))
     if len(sources) > 1:
-        parts = ", ".join(f"{name} ({number} jobs)" for name, number in sources.most_common())
-        said.append(f"Results of several versions: {parts}.")
+        versions: Counter[str] = Counter()
+        for name, number in sources.items():
+            versions[name.partition(" at ")[0]] += number
+        parts = ", ".join(f"{name} ({number} jobs)" for name, number in versions.most_common())
+        said.append(f"Results of several versions: {parts}; results.json lists the commits.")
+    return said
+
+
+def _warnings(rows: Sequence[Row]) -> list[str]:
+    """Return a sentence per warning, with the methods and datasets that gave it; numbers in it may differ."""
+    given: dict[str, list[tuple[Row, str, int]]] = {}
+    for row in rows:
+        for message, number in row.warnings:
+            alike = re.sub(r"\d[\d.,]*", "#", message.replace(row.dataset, "DATASET"))
+            given.setdefault(alike, []).append((row, message, number))
+    several = len({row.dataset for row in rows}) > 1
+    said = []
+    for entries in given.values():
+        methods, datasets = (
+            ", ".join(dict.fromkeys(getattr(row, name) for row, _, _ in entries)) for name in ("method", "dataset")
+        )
+        messages = {message for _, message, _ in entries}
+        times = sum(number for _, _, number in entries)
+        said.append(
+            f"{methods}{f' on {datasets}' if several else ''} warned {times} time{'s' * (times > 1)}"
+            f"{', such as' if len(messages) > 1 else ''}: {entries[0][1].rstrip('.')}."
+        )
     return said
 
 
