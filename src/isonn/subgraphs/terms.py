@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray, stored_array
@@ -49,8 +51,8 @@ class Terms(ABC):
 class SizeCounts(Terms):
     """Nodes, edges, nodes by degree, and independent cycles.
 
-    Cycles are edges - nodes + 1, at least 0, which is exact for a connected graph. Trees read these terms; for sums
-    they say nothing that pieces do not.
+    Cycles are edges - nodes + connected components. Trees read these terms; for sums they say nothing that pieces do
+    not.
     """
 
     names = (
@@ -69,7 +71,7 @@ class SizeCounts(Terms):
         edges = np.bincount(owner, degree, minlength=g) / 2
         place = owner * DEGREE_BINS + np.minimum(degree, DEGREE_BINS - 1)
         bins = np.bincount(place, minlength=g * DEGREE_BINS).reshape(g, DEGREE_BINS)
-        return np.column_stack([nodes, edges, bins, np.maximum(edges - nodes + 1, 0)])
+        return np.column_stack([nodes, edges, bins, edges - nodes + _components(graphs)])
 
     def of_graph(self, graphs: GraphSet) -> tuple[Floats, Floats]:
         """Return the counts of a graph, and what each node adds to them."""
@@ -136,6 +138,18 @@ def _degrees(graphs: GraphSet) -> IntArray:
     here, there = graphs.edges.T
     ends = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.edge_offsets)) + here
     return np.bincount(ends[here != there], minlength=int(graphs.node_offsets[-1]))
+
+
+def _components(graphs: GraphSet) -> IntArray:
+    """Return the number of connected components of each graph, shape (g,); all are searched together."""
+    nodes = int(graphs.node_offsets[-1])
+    here, there = (graphs.edges + np.repeat(graphs.node_offsets[:-1], np.diff(graphs.edge_offsets))[:, None]).T
+    links = coo_array((np.ones(len(here)), (here, there)), shape=(nodes, nodes)).tocsr()
+    # edges have both directions, so that strong components are components; scipy finds them in half the time
+    count, component = connected_components(links, connection="strong")
+    graph = np.zeros(count, dtype=np.int64)
+    graph[component] = np.repeat(np.arange(len(graphs)), graphs.sizes)
+    return np.bincount(graph, minlength=len(graphs))
 
 
 @dataclass(frozen=True, eq=False)
