@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,15 @@ def clf(mutag):
 )
 def test_shapes_without_labels_are_named(adjacency, text):
     assert formula(adjacency, None) == text
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_links_with_weights_are_listed_or_counted_all(n):
+    weights = np.arange(n * n, dtype=float).reshape(n, n)
+    links = np.array([[f"{cell:g}" for cell in row] for row in np.triu(weights) + np.triu(weights, 1).T], dtype=object)
+    text = formula(1 - np.eye(n), ["node"] * n, links)
+    more = re.search(r"and (\d+) more", text)
+    assert len(re.findall("link", text)) + (int(more[1]) if more else 0) == n * (n - 1) // 2
 
 
 def test_neighbours_are_told_in_the_order_of_the_formula():

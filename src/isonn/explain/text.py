@@ -227,6 +227,8 @@ def formula(
         'O=N\u2013O'
         >>> formula(path, ["A", "B", "A"], np.full((3, 3), "likes"))
         'A\u2013B\u2013A (2 \u00d7 link likes)'
+        >>> formula(1 - np.eye(3), ["A", "B", "A"], np.full((3, 3), "likes"))
+        'A\u2013A\u2013B with 1 ring (2 \u00d7 link likes; and 1 more)'
         >>> formula(path, ["C", "C", "O"], neighbours=["2", "3", "1"])
         'C\u2013C\u2013O (neighbours: 2, 3, 1)'
         >>> formula(path, ["aromatic C"] * 3, np.full((3, 3), "aromatic"))
@@ -295,7 +297,8 @@ def formula(
     text += f" with {len(closing)} ring{'s' * (len(closing) != 1)}" if closing else ""
     told = [_counted([neighbours[node] for node in seen])] if neighbours else []
     if any(_kind_of_link(name) not in LINK_SIGNS for name in written):
-        told = _repeated([f"link {name}" if name else "ring link" for name in written]) + told
+        more = [f"and {len(closing)} more"] if closing else []  # links that close rings are not written
+        told = _repeated([f"link {name}" if name else "ring link" for name in written]) + more + told
     return f"{text} ({'; '.join(told)})" if told else text
 
 

@@ -244,7 +244,7 @@ class SubgraphEstimator(GraphEstimator):
 
     @property
     def reasons_(self) -> dict[Any, list[ClassReason]]:
-        """The pieces that mark each class in the training graphs, by class, strongest first."""
+        """The pieces that mark each class in the training graphs, strongest first; weights in texts are levels."""
         return self._marks.reasons(self.templates_, self.target_)
 
     def _publish(self, model: SubgraphModel, columns: list[Scores], calibration: NDArray[np.float64] | None) -> None:
