@@ -150,6 +150,14 @@ def test_a_page_holds_everything_it_needs(tmp_path, graphs, atlas, clf, kind):
     assert "</script><b>" not in page
 
 
+def test_a_page_says_how_many_subjects_and_shuffles_there_are(tmp_path, graphs, clf, atlas):
+    pairs = replace(graphs, table={"subject": np.array([f"sub-{i // 2}" for i in range(len(graphs))])})
+    brain_page(findings(clf, data=pairs), tmp_path / "page.html", atlas=Atlas(atlas.names))
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"The data are {len(graphs)} graphs of {len(graphs) // 2} subjects; the graphs of a subject stay in" in page
+    assert "compare with 19 shuffles, so 0.05 is the smallest possible" in page  # 1 / (1 + 19)
+
+
 def test_a_page_without_coordinates_has_no_brain(tmp_path, graphs, clf, atlas):
     brain_page(clf, tmp_path / "page.html", atlas=Atlas(atlas.names))
     assert "<iframe" not in (tmp_path / "page.html").read_text(encoding="utf-8")

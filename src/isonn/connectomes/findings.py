@@ -106,6 +106,8 @@ class Findings:
         target: the class or the score they speak for; "" for one subject.
         groups, values: the class or number of each graph and the mean connection of each sub-network in it, shape
             (graphs, sub-networks), if data was given.
+        subjects: number of subjects of these graphs, if some have several.
+        shuffles: number of shuffles behind the family-wise p-values; 0 for one subject.
 
     Example:
         >>> from isonn.connectomes import planted_connectomes
@@ -131,6 +133,8 @@ class Findings:
     target: str = ""
     groups: NDArray[Any] | None = None
     values: NDArray[np.float64] | None = None
+    subjects: int = 0
+    shuffles: int = 0
 
     def to_csv(self, path: str | Path, what: str = "connections") -> None:
         """Write the connections (or ``what="subnetworks"``) as a table.
@@ -239,6 +243,7 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
         score=dict(model.held_out_score_),
         confounding=[line for line in model.confounding_ if line["target"] == view.column_name],
         target=view.name,
+        shuffles=model.shuffles,
     )
     return result if data is None else _with_values(result, model, view.label, data)
 
@@ -335,7 +340,8 @@ def _with_values(result: Findings, model: Any, column: int, data: Any) -> Findin
     y = graphs.y if graphs.y.ndim == 1 else graphs.y[:, column]
     if not model.target_.numeric:
         y = np.array([str(graphs.class_names.get(value, value)) for value in y.tolist()])
-    return replace(result, groups=y, values=values)
+    subjects = len(np.unique(graphs.table["subject"])) if "subject" in graphs.table else 0
+    return replace(result, groups=y, values=values, subjects=subjects)
 
 
 def _of_subject(e: Explanation, atlas: Any, top: int) -> Findings:

@@ -90,6 +90,8 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
         confounds=confounds if result.confounding else {},
         measured=result.effect_name,
         figures=figures,
+        shuffles=result.shuffles,
+        smallest=f"{1 / (1 + result.shuffles):.2g}",
         networks=[] if regions is None else regions.network_names,
         regions=len(result.weights),
         policy=POLICY,
@@ -135,6 +137,11 @@ def _answer(result: Findings, source: Any) -> str:
         units = {name: ".0%" if name == "accuracy" else ".3g" for name in result.score}
         score = ", ".join(f"{SCORES[name]} {value:{units[name]}}" for name, value in result.score.items())
         said.append(f"On held-out graphs: {score}.")
+    if result.groups is not None and result.subjects:
+        said.append(
+            f"The data are {len(result.groups)} graphs of {result.subjects} subjects; the graphs of a subject stay in "
+            f"one fold and in one block of shuffles, unless fit was given other groups."
+        )
     if result.subnetworks:
         first = result.subnetworks[0]
         facts = [f"worth {first.weight:+.2f}", first.direction, result.effect_text(first)]
