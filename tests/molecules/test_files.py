@@ -141,7 +141,7 @@ def test_long_rows_do_not_cut_a_warning_in_the_middle(table):
         (
             "smiles,a,b\nCCO,x,1\nCC,z,0\n",
             {"target": "a,b"},
-            "column 'a' is text, but several targets must be numbers",
+            r"column 'a' is text, but several targets must be numbers; .* \(columns of numbers: 'b'\)",
         ),
         ("inchi,y\nInChI=1S/CH4/h1H4,0\n", {}, "has no column of SMILES.*; convert its InChI"),
         ("CCO,0\nCCN,1\n", {}, "begins with a molecule instead of column names; add a header"),
@@ -275,6 +275,27 @@ def test_all_targets_are_the_columns_that_are_neither_id_nor_structure(table):
 )
 def test_the_id_is_the_unique_column_and_ids_come_before_names(table, header, rows, ids):
     assert isonn.load(table("\n".join([header, *rows, ""]))).ids.tolist() == ids
+
+
+@pytest.mark.parametrize("name", ["Sample", "Drug", "Catalogue No.", "our code"])
+def test_a_text_that_differs_in_every_row_is_the_id_and_no_target(table, name):
+    path = table(f"{name},smiles,a,b,word\nT1,CCO,0,1.5,x\nT2,CC,1,2.5,x\nT3,C,1,3.5,\n")
+    graphs = isonn.load(path, target="a,b")
+    assert graphs.ids.tolist() == ["T1", "T2", "T3"]
+    graphs = isonn.load(table(path.read_text().replace(",word", ",notes")), target="all")
+    assert (graphs.target_names, graphs.ids.tolist()) == (("a", "b"), ["T1", "T2", "T3"])
+
+
+def test_a_name_that_repeats_is_no_target(table):
+    rows = "\n".join(f"aspirin{i // 2},{'C' * (i + 1)},{i % 2},{i / 2}" for i in range(60))
+    graphs = isonn.load(table(f"Drug,smiles,a,b\n{rows}\n"), target="all")
+    assert (graphs.target_names, graphs.ids[1]) == (("a", "b"), "aspirin0")
+
+
+@pytest.mark.parametrize(("first", "second", "third"), [("0.5", "1.5", "2.5"), ("yes", "no", "yes"), ("x", "y", "")])
+def test_numbers_classes_and_gaps_are_no_ids(table, first, second, third):
+    path = table(f"what,smiles,a\n{first},CCO,0\n{second},CC,1\n{third},C,1\n")
+    assert isonn.load(path, target="a").ids is None
 
 
 def test_censored_targets_are_numbers(table):

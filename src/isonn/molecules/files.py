@@ -21,7 +21,7 @@ from isonn.graphs.convert import count_changes
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import LISTED, Problem, RowReader, RowTable, left_out, listed
 from isonn.graphs.io.target_column import TargetReading, is_missing, read_as_target, values_option
-from isonn.molecules.columns import Columns
+from isonn.molecules.columns import Columns, quoted
 from isonn.molecules.convert import read_molecules
 from isonn.molecules.parse import parse_smiles
 from isonn.molecules.standardizer import DEFAULT, changes_told, check_mode
@@ -177,10 +177,16 @@ class MoleculeReader(RowReader):
         return read_molecules(sources, name, self.parse, standardize=DEFAULT if standardize is None else standardize)
 
     def column_roles(
-        self, path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], target: Any, likely: Sequence[str]
+        self,
+        path: Path,
+        names: Sequence[str],
+        rows: Sequence[tuple[str, list[str]]],
+        target: Any,
+        likely: Sequence[str],
     ) -> tuple[list[str], str | None]:
         """Return the targets (named by the user, those of the model, or the only one that fits) and the ids."""
-        columns = Columns(path, (dict(zip(names, cells, strict=True)) for cells in rows), names)
+        others = {name: i for i, name in enumerate(names) if any(cells[i] != source for source, cells in rows)}
+        columns = Columns(path, ({name: cells[i] for name, i in others.items()} for _, cells in rows), others or names)
         targets = columns.of_model(likely) if target is None else columns.named(target)
         return targets, columns.ids(targets)
 
@@ -307,7 +313,9 @@ def _plan(columns: Columns, options: Options) -> Plan:
             )
             readings.append(reading.indicators() if len(names) > 1 else reading)
         except DatasetError as error:
-            raise DatasetError(f"{columns.path}: {error}") from error
+            numbers = quoted([other for other in names if columns.facts[other].numeric])
+            hint = f" (columns of numbers: {numbers})" if len(names) > 1 and numbers else ""
+            raise DatasetError(f"{columns.path}: {error}{hint}") from error
     return Plan(columns, options, readings, columns.ids(names))
 
 

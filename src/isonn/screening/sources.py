@@ -104,8 +104,7 @@ class Source:
 def _table(reader: RowReader, path: Path, smiles: str | None, target: Any, likely: Sequence[str]) -> Source:
     """Return a file with a graph per row, such as a CSV file of SMILES; its key is made of name, size and both ends."""
     table = reader.table(path, smiles)
-    first = [cells for _, cells in islice(table.rows, 1000)]
-    truth, ids = reader.column_roles(path, table.names, first, target, likely)
+    truth, ids = reader.column_roles(path, table.names, list(islice(table.rows, 1000)), target, likely)
     size = path.stat().st_size
     with path.open("rb") as file:
         ends = file.read(_ENDS)

@@ -186,12 +186,17 @@ class RowReader(Reader):
 
     @abstractmethod
     def column_roles(
-        self, path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], target: Any, likely: Sequence[str]
+        self,
+        path: Path,
+        names: Sequence[str],
+        rows: Sequence[tuple[str, list[str]]],
+        target: Any,
+        likely: Sequence[str],
     ) -> tuple[list[str], str | None]:
         """Return the columns of `table` that hold the targets of a fitted model, and the one that names graphs, if any.
 
         Args:
-            rows: the first rows.
+            rows: the first rows: the text of the graph, and the cells.
             target: the columns that the user named, or None.
             likely: the columns that the model was fitted to; [] if they had no names.
         """

@@ -284,7 +284,7 @@ class TargetReading:
         pair = next((pair for pair in _PAIRS if {text.casefold() for text in classes} <= set(pair)), None)
         if pair is None:
             raise DatasetError(
-                f"column {self.name!r} is text, but several targets must be numbers; use 0 and 1, or one target"
+                f"column {self.name!r} is text, but several targets must be numbers; write 0 and 1, or leave it out"
             )
         codes = {
             text: None if written is None else "10"[pair.index(written.casefold())]
