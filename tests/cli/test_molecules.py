@@ -53,6 +53,18 @@ def predictions(path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def test_all_targets_of_a_model_are_its_own_columns_in_any_order(both, tmp_path):
+    """The structures, which no name gives away, and the weights are no targets of the model."""
+    model, data = both
+    names, *rows = [line.split(",") for line in data.read_text().splitlines()]
+    turned = [f"{ring},{len(smiles)}.5,{smiles},{acid}" for smiles, acid, ring in rows]
+    (tmp_path / "turned.csv").write_text("\n".join(["ring,weight,drawn,acid", *turned, ""]))
+    told = run("predict", model, data, "--target", ",".join(names[1:]), "--out", tmp_path / "a.csv").stderr
+    assert "for ring (9 values)" in told
+    again = run("predict", model, tmp_path / "turned.csv", "--target", "all", "--out", tmp_path / "b.csv").stderr
+    assert again.replace("b.csv", "a.csv") == told
+
+
 def test_every_row_comes_back_in_order_with_what_is_wrong_with_it(model, tmp_path):
     data, out = tmp_path / "new.csv", tmp_path / "predictions.csv"
     data.write_text("id,smiles\na,CCCC(=O)O\nb,C1CC\nc,\nd,CCCCO\ne,CC>>C\n")

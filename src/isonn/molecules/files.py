@@ -152,6 +152,8 @@ class MoleculeReader(RowReader):
         if asked is None:
             asked = columns.of_model(likely)
             asked = asked if all(columns.facts[name].present for name in asked) else []
+        elif columns.asks_for_all(asked):
+            asked = columns.of_model(likely) or asked
         try:
             plan = _plan(columns, replace(chosen, target=asked))
         except DatasetError as error:  # a fitted model can do without the column
@@ -187,7 +189,9 @@ class MoleculeReader(RowReader):
         """Return the targets (named by the user, those of the model, or the only one that fits) and the ids."""
         others = {name: i for i, name in enumerate(names) if any(cells[i] != source for source, cells in rows)}
         columns = Columns(path, ({name: cells[i] for name, i in others.items()} for _, cells in rows), others or names)
-        targets = columns.of_model(likely) if target is None else columns.named(target)
+        targets = columns.of_model(likely) if target is None or columns.asks_for_all(target) else []
+        if target is not None and not targets:
+            targets = columns.named(target)
         return targets, columns.ids(targets)
 
     def _graphs(self, records: list[Record], plan: Plan, keep: bool = False) -> tuple[GraphSet | None, list[Problem]]:
