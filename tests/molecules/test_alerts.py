@@ -68,6 +68,18 @@ def test_a_planted_rule_is_found_and_named(alerts):
     assert alerts.rule["accuracy"] == 1.0
 
 
+def test_examples_are_different_compounds_and_a_single_atom_has_its_neighbours():
+    amines = [f"{'C' * n}N(C)C" for n in range(1, 9)]
+    salts = [f"{amine}.Cl" for amine in amines]
+    others = [f"{'C' * n}O" for n in range(1, 17)]
+    smiles, y = [*amines, *salts, *others], [1] * 16 + [0] * 16
+    model = isonn.SubgraphClassifier(max_nodes=1, head="linear", random_state=0).fit(smiles, y)
+    (alert,) = model.alerts(smiles, y)
+    assert alert.name == "tertiary aliphatic amine"
+    assert alert.examples == ("CN(C)C", "CCN(C)C", "CCCN(C)C")
+    assert alert.smiles == "CN(C)C"
+
+
 def test_alerts_warn_of_the_positive_one_of_two_answers():
     answers = np.where(Y == 1, "active", "inactive")
     model = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(SMILES, answers)

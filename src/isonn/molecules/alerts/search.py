@@ -73,6 +73,7 @@ class _Search:
         self.said = clf.predict_proba(graphs)[:, column]
         counts = clf.vectorizer_.transform(graphs)
         self.candidates = Candidates(self.molecules, clf.templates_, counts, self._usable_pieces(), min_support)
+        self.hashes = graph_hashes(graphs)
         self.folds = self._folds()
 
     def _usable_pieces(self) -> Rows:
@@ -87,11 +88,10 @@ class _Search:
         return usable
 
     def _folds(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        groups = graph_hashes(self.graphs)
-        number = min(FOLDS, *np.bincount(self.truth, minlength=2).tolist(), len(np.unique(groups)))
+        number = min(FOLDS, *np.bincount(self.truth, minlength=2).tolist(), len(np.unique(self.hashes)))
         if number < 2:
             raise InputError("alerts need at least two different molecules of each class; give more molecules")
-        return grouped_folds(self.truth.astype(np.int64), groups, number)
+        return grouped_folds(self.truth.astype(np.int64), self.hashes, number)
 
     def alerts(self, top: int) -> Alerts:
         """Return the alerts that most folds agree on and whose precision there is above the share of the class."""
@@ -141,7 +141,9 @@ class _Search:
         precision = hits / support
         name = candidate.name or _contained_group(candidate, self.molecules)
         of_class = np.flatnonzero(candidate.held & self.truth)
-        smallest = of_class[np.argsort(self.graphs.sizes[of_class], kind="stable")][:EXAMPLES]
+        smallest = of_class[np.argsort(self.graphs.sizes[of_class], kind="stable")]
+        _, different = np.unique(self.hashes[smallest], return_index=True)  # a base and its salt are one example
+        smallest = smallest[np.sort(different)][:EXAMPLES]
         members = [Member(each.name, int(self.truth[each.held].sum()), int(each.held.sum())) for each in choice.members]
         return Alert(
             name=name,
@@ -167,10 +169,13 @@ class _Search:
         )
 
     def _fragment(self, candidate: Candidate, i: int) -> str:
-        """Return what a candidate matches in a molecule."""
-        query = next(q for q in map(Chem.MolFromSmarts, candidate.smarts) if self.molecules[i].HasSubstructMatch(q))
-        match = self.molecules[i].GetSubstructMatch(query)
-        return str(Chem.MolFragmentToSmiles(self.molecules[i], list(match)))
+        """Return what a candidate matches in a molecule; a single atom with its neighbours, which say more than "N"."""
+        molecule = self.molecules[i]
+        query = next(q for q in map(Chem.MolFromSmarts, candidate.smarts) if molecule.HasSubstructMatch(q))
+        match = list(molecule.GetSubstructMatch(query))
+        if len(match) == 1:
+            match += [atom.GetIdx() for atom in molecule.GetAtomWithIdx(match[0]).GetNeighbors()]
+        return str(Chem.MolFragmentToSmiles(molecule, match))
 
     def _smiles(self, rows: NDArray[np.int64]) -> tuple[str, ...]:
         texts = self.graphs.table.get("smiles")

@@ -29,7 +29,7 @@ class Alert:
     Attributes:
         name, relation: the group that it "is", or that each match of a piece "contains"; "" if there is none.
         smarts: the pattern.
-        smiles: what it matches in the first example.
+        smiles: what it matches in the first example; a single atom with its neighbours.
         molecules: number of molecules that contain it.
         support: those of them it was judged on: folds without which it was chosen again.
         hits: those of the class.
@@ -39,7 +39,7 @@ class Alert:
         folds: number of folds without which it was chosen again.
         members: groups within it whose precision does not differ.
         toxicophores: entries of :data:`isonn.molecules.toxicophores.TOXICOPHORES` that share its atoms.
-        examples: molecules of the class that contain it, as SMILES.
+        examples: different molecules of the class that contain it, as SMILES.
     """
 
     name: str
