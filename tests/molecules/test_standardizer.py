@@ -130,11 +130,36 @@ def test_values_need_one_entry_per_atom_of_the_graph():
 
 
 @pytest.mark.parametrize(
-    "smiles", ["[Na+].[Cl-]", "N[Pt](N)(Cl)Cl", "C[Hg]Cl", "CCCC[Sn](CCCC)(CCCC)Cl", "C1=CC=CC1[Fe]C1C=CC=C1", "[H][H]"]
+    "smiles",
+    [
+        *("[Na+].[Cl-]", "N[Pt](N)(Cl)Cl", "C[Hg]Cl", "CCCC[Sn](CCCC)(CCCC)Cl", "C1=CC=CC1[Fe]C1C=CC=C1", "[H][H]"),
+        *("[Fe+2].c1cc[cH-]c1.c1cc[cH-]c1", "[Cl][Ti+2][Cl].[cH-]1cccc1.[cH-]1cccc1", "[Li+].[CH2-]CCC"),
+        *("[Ni].[C-]#[O+].[C-]#[O+].[C-]#[O+].[C-]#[O+]", "[Fe].[CH]1[CH][CH][CH][CH]1.[CH]1[CH][CH][CH][CH]1"),
+    ],
 )
-def test_inorganic_salts_and_metals_bonded_to_carbon_stay(smiles):
-    assert standardize(smiles).changes == ()
-    assert standardize(smiles).mol.GetNumAtoms() == Chem.MolFromSmiles(smiles).GetNumAtoms()
+@pytest.mark.parametrize("mode", ["salts", "full"])
+def test_inorganic_salts_and_metals_bonded_to_carbon_stay(smiles, mode):
+    assert standardize(smiles, mode).changes == ()
+    assert standardize(smiles, mode).mol.GetNumAtoms() == Chem.MolFromSmiles(smiles).GetNumAtoms()
+
+
+@pytest.mark.parametrize(
+    ("base", "other"),
+    [
+        ("[Fe+2].[cH-]1cccc1.CN(C)C[c-]1cccc1", "[Cl-].[Fe+2].C[NH+](C)C[c-]1cccc1.O.[cH-]1cccc1"),
+        ("[Fe+2].[cH-]1cccc1.OC(=O)[c-]1cccc1", "[Fe+2].[cH-]1cccc1.[O-]C(=O)[c-]1cccc1"),
+    ],
+)
+def test_an_organometallic_compound_loses_its_counter_ions_but_not_its_metal(base, other):
+    assert standardize(base).smiles == standardize(other).smiles == Chem.CanonSmiles(base)
+
+
+@pytest.mark.parametrize(
+    ("smiles", "acid"),
+    [("[Na+].CC(=O)[CH-]C(C)=O", "CC(=O)CC(C)=O"), ("[Na+].[C-]#N", "C#N"), ("[K+].[CH2-]C#N", "CC#N")],
+)
+def test_salts_of_carbon_acids_become_the_acid(smiles, acid):
+    assert standardize(smiles).smiles == acid
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ Modes:
 
 - ``none``: molecules as they are written;
 - ``salts``: the main fragment without counter-ions and solvents, in neutral form, without isotopes, atom maps and
-  separate hydrogens, and with metals disconnected from oxygen, nitrogen, sulfur and halogens;
+  separate hydrogens, and with metals that are not bonded to carbon disconnected from oxygen, nitrogen, sulfur and
+  halogens;
 - ``full``: the same, as RDKit's canonical tautomer.
 
 Most molecules of a file need nothing, which their text shows, so they are not touched.
@@ -16,6 +17,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -80,6 +82,11 @@ _TAUTOMERS.SetMaxTautomers(MAX_TAUTOMERS)
 _TAUTOMERS.SetMaxTransforms(MAX_TRANSFORMS)
 #: Acids stay charged in RDKit's neutral form beside a quaternary nitrogen, as in betaine, but not in its salts.
 _ACID = Chem.MolFromSmarts("[O-;$(O-[C,S,P]=O);!$(O~[+])]")
+#: Carbon that a metal written as an ion is bonded to: carbanions, but those of cyanides and of acids such as
+#: acetylacetone and nitromethane, or balanced within a ring or ylide; radicals; and carbon monoxide.
+_CARBANION = Chem.MolFromSmarts(
+    "[$([c-;!$(c:[+]);!$(c:*:[+])]),$([C-;!$(C#[#7,#8]);!$(C~[+]);!$(C~*=,#[!#6])]),$([CX3;v3;+0]),$([C-]#[OX1+])]"
+)
 _INPUT = "_isonn_input"
 #: Forms of the last texts that needed a look, at most this many, so that memory does not grow with a file.
 _RECENT: dict[tuple[str, str], Standardized] = {}
@@ -225,9 +232,16 @@ def _without_hydrogens(molecule: Mol) -> Mol:
     return molecule if fewer.GetNumAtoms() == molecule.GetNumAtoms() else fewer
 
 
+def _metal_and_carbons(molecule: Mol) -> set[int]:
+    """Return the metals and carbanions of an organometallic compound that is written as ions, such as ferrocene."""
+    metals = {atom.GetIdx() for atom in molecule.GetAtoms() if atom.GetAtomicNum() not in NONMETALS}
+    carbons = {i for (i,) in molecule.GetSubstructMatches(_CARBANION)} if metals else set()
+    return metals | carbons if carbons else set()
+
+
 def _disconnected(molecule: Mol) -> Mol:
     """Break bonds between metals and other elements, unless a metal is bonded to carbon or the molecule has none."""
-    if not any(atom.GetAtomicNum() == 6 for atom in molecule.GetAtoms()):
+    if not any(atom.GetAtomicNum() == 6 for atom in molecule.GetAtoms()) or _metal_and_carbons(molecule):
         return molecule
     metals = [a for a in molecule.GetAtoms() if a.GetAtomicNum() not in NONMETALS and a.GetDegree()]
     near = {neighbour.GetAtomicNum() for atom in metals for neighbour in atom.GetNeighbors()}
@@ -238,7 +252,12 @@ def _disconnected(molecule: Mol) -> Mol:
 
 
 def _main_fragment(molecule: Mol) -> Mol:
-    """Return the largest organic fragment that is neither a counter-ion nor a solvent, if there is any."""
+    """Return the largest organic fragment that is neither a counter-ion nor a solvent, if there is any.
+
+    Ions of an organometallic compound are one fragment.
+    """
+    if bonded := _metal_and_carbons(molecule):
+        return _without(molecule, [atoms for atoms in Chem.GetMolFrags(molecule) if bonded.isdisjoint(atoms)])
     fragments = Chem.GetMolFrags(molecule, asMols=True, sanitizeFrags=False)
     if len(fragments) == 1:
         return molecule
@@ -248,6 +267,17 @@ def _main_fragment(molecule: Mol) -> Mol:
     others = [fragment for fragment in fragments if not _is_companion(fragment)]
     rest = reduce(Chem.CombineMols, others) if others else molecule
     return rest if len(others) == 1 else _LARGEST.choose(rest)
+
+
+def _without(molecule: Mol, fragments: Sequence[Sequence[int]]) -> Mol:
+    if not fragments:
+        return molecule
+    edited = Chem.RWMol(molecule)
+    edited.BeginBatchEdit()
+    for i in chain.from_iterable(fragments):
+        edited.RemoveAtom(i)
+    edited.CommitBatchEdit()
+    return edited.GetMol()
 
 
 @lru_cache(maxsize=1)
@@ -267,7 +297,13 @@ def _is_companion(fragment: Mol) -> bool:
 def _uncharged(molecule: Mol) -> Mol:
     if not any(atom.GetFormalCharge() for atom in molecule.GetAtoms()):
         return molecule
-    neutral = Mol(_CHARGES.uncharge(molecule))
+    bonded = {i: molecule.GetAtomWithIdx(i).GetFormalCharge() for i in _metal_and_carbons(molecule)}
+    charged = Mol(molecule)
+    for i in bonded:
+        charged.GetAtomWithIdx(i).SetFormalCharge(0)
+    neutral = Mol(_CHARGES.uncharge(charged))
+    for i, charge in bonded.items():
+        neutral.GetAtomWithIdx(i).SetFormalCharge(charge)
     for (oxygen,) in neutral.GetSubstructMatches(_ACID):
         atom = neutral.GetAtomWithIdx(oxygen)
         atom.SetFormalCharge(0)
