@@ -237,6 +237,47 @@ def test_a_workbook_is_read_like_a_table(tmp_path):
     assert "1 of 2 molecules is standardised" in texts[1]
 
 
+def workbook(path, **sheets):
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        book.create_sheet(name)
+        for row in rows:
+            book[name].append(row)
+    book.save(path)
+    return path
+
+
+README = [["Export of ELN, 2026"], ["Author", "me"], ["Method", "see the protocol"]]
+DATA = [["No.", "Structure", "y"], [1, "CCO", 0.5], [2, "CCN", 1.5]]
+
+
+@pytest.mark.parametrize("column", ["Structure", "drawn"])
+def test_the_sheet_with_structures_is_read(tmp_path, column):
+    data = [["No.", column, "y"], *DATA[1:]]
+    path = workbook(tmp_path / "a.xlsx", Readme=README, Empty=[], Data=data, Old=DATA[:2])
+    assert isonn.load(path).y.tolist() == [0.5, 1.5]
+    named = workbook(tmp_path / "b.xlsx", Readme=README, Old=[["smiles", "y"], ["CC", 2.5]], Data=data)
+    assert isonn.load(named).y.tolist() == [2.5]
+    assert isonn.load(named, smiles=column.upper()).y.tolist() == [0.5, 1.5]
+
+
+def test_sheets_are_named_where_none_has_structures(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", Readme=README, Values=[["No.", "y"], [1, 0.5]])
+    with pytest.raises(
+        DatasetError, match=r"no column of SMILES in any of its sheets \('Readme', 'Values'\); name the"
+    ):
+        isonn.load(path)
+    with pytest.raises(DatasetError, match=r"no column 'x' in any of its sheets \('Readme', 'Values'\)"):
+        isonn.load(path, smiles="x")
+    alone = workbook(tmp_path / "b.xlsx", Values=[["No.", "y"], [1, 0.5]], Empty=[])
+    with pytest.raises(DatasetError, match="no column of SMILES among 'No.', 'y'"):
+        isonn.load(alone)
+    titled = workbook(tmp_path / "c.xlsx", Readme=README, Data=[["Screen"], *DATA])
+    with pytest.raises(DatasetError, match="has its column names in line 2"):
+        isonn.load(titled)
+
+
 def test_a_damaged_workbook_is_named(table):
     pytest.importorskip("openpyxl")
     with pytest.raises(DatasetError, match=r"a\.xlsx is not a workbook that can be read"):

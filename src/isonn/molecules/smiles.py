@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from isonn.errors import DatasetError
 from isonn.graphs.io.registry import RowTable
-from isonn.graphs.io.tables import SUFFIXES, begins_with_number, open_text, table_rows
+from isonn.graphs.io.tables import SUFFIXES, begins_with_number, open_text, sheet_names, table_rows
 from isonn.graphs.io.target_column import is_missing, measured
-from isonn.molecules.columns import choose_column
+from isonn.molecules.columns import choose_column, quoted
 from isonn.molecules.files import MoleculeReader, Record, is_name
 from isonn.molecules.parse import is_smiles
 
@@ -37,14 +37,14 @@ class SmilesReader(MoleculeReader):
         """Yield the rows of the file, in order."""
         if _is_list(path):
             return _smi_records(path)
-        return _table_records(path, table_rows(path), smiles)
+        return _table_records(path, smiles)
 
     def table(self, path: Path, smiles: str | None = None) -> RowTable:
         """Open the file with its columns as they are."""
         if _is_list(path):
             listed = super().table(path, smiles)
             return RowTable(listed.names, ((source, [source, *cells[1:]]) for source, cells in listed.rows))
-        names, column, rows = _open_table(path, table_rows(path), smiles)
+        names, column, rows = _open_table(path, smiles)
         return RowTable(names, ((cells[column], cells) for cells in rows))
 
 
@@ -62,17 +62,42 @@ def _is_list(path: Path) -> bool:
     return bool(first) and "," not in first[0] and is_smiles(first[0])
 
 
-def _table_records(path: Path, rows: Iterator[list[str]], smiles: str | None) -> Iterator[Record]:
-    names, column, rows = _open_table(path, rows, smiles)
+def _table_records(path: Path, smiles: str | None) -> Iterator[Record]:
+    names, column, rows = _open_table(path, smiles)
     for row, cells in enumerate(rows):
         others = {name: cell for i, (name, cell) in enumerate(zip(names, cells, strict=True)) if i != column}
         yield Record(row, cells[column], others)
 
 
-def _open_table(
-    path: Path, rows: Iterator[list[str]], smiles: str | None
-) -> tuple[list[str], int, Iterator[list[str]]]:
+def _rows_with_structures(path: Path, smiles: str | None) -> Iterator[list[str]]:
+    """Return the rows of a table; of a workbook those of the first sheet with a column of structures."""
+    sheets = sheet_names(path)
+    if len(sheets) < 2:
+        return table_rows(path)
+    filled = []
+    for sheet in sheets:
+        first = list(islice(table_rows(path, sheet), _LOOKED_AT))
+        if _has_structures(first, _USUAL if smiles is None else {smiles.casefold()}):
+            return table_rows(path, sheet)
+        filled += [sheet] if first else []
+    if len(filled) > 1:
+        column = "of SMILES" if smiles is None else repr(smiles)
+        raise DatasetError(
+            f"{path} has no column {column} in any of its sheets ({quoted(filled)}); name the column that holds the "
+            f"structures, such as smiles='structure'"
+        )
+    return table_rows(path)
+
+
+def _has_structures(rows: Sequence[Sequence[str]], names: Collection[str]) -> bool:
+    """Return whether one of the first rows has one of some names, or a column holds SMILES."""
+    named = any(cell.strip().casefold() in names for row in rows[:2] for cell in row)
+    return named or (names is _USUAL and any(map(_holds_smiles, zip_longest(*rows[1:], fillvalue=""))))
+
+
+def _open_table(path: Path, smiles: str | None) -> tuple[list[str], int, Iterator[list[str]]]:
     """Return the columns, the place of the SMILES among them, and the rows, each with a cell per column."""
+    rows = _rows_with_structures(path, smiles)
     names = [name.strip() for name in next(rows, [])]
     if not any(names):
         raise DatasetError(f"{path} has no header; name the columns in the first line")

@@ -10,7 +10,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import date, datetime
 from io import TextIOWrapper
 from itertools import chain
@@ -35,21 +35,33 @@ _HEAD = 2**20
 _BATCH = 4096
 
 
-def table_rows(path: Path) -> Iterator[list[str]]:
+def table_rows(path: Path, sheet: str | None = None) -> Iterator[list[str]]:
     """Yield the rows of a table, with its header, as lists of text; empty rows are left out.
 
     Args:
-        path: a file with one of `SUFFIXES`. Of a workbook, the first sheet with rows is read.
+        path: a file with one of `SUFFIXES`.
+        sheet: the sheet of a workbook; None reads the first with rows.
 
     Example:
         >>> _ = (tmp_path / "a.txt").write_text("name|smiles\\nethanol|CCO\\n")
         >>> list(table_rows(tmp_path / "a.txt"))
         [['name', 'smiles'], ['ethanol', 'CCO']]
     """
-    name = path.name.lower()
-    if name.endswith((".xlsx", ".xlsm")):
-        return _excel_rows(path)
-    return _parquet_rows(path) if name.endswith(".parquet") else _text_rows(path)
+    if _is_workbook(path):
+        return _excel_rows(path, sheet)
+    return _parquet_rows(path) if path.name.lower().endswith(".parquet") else _text_rows(path)
+
+
+def sheet_names(path: Path) -> list[str]:
+    """Return the sheets of a workbook; [] for other tables."""
+    if not _is_workbook(path):
+        return []
+    with _workbook(path) as book:
+        return [sheet.title for sheet in book.worksheets]
+
+
+def _is_workbook(path: Path) -> bool:
+    return path.name.lower().endswith((".xlsx", ".xlsm"))
 
 
 def begins_with_number(path: Path) -> bool:
@@ -223,27 +235,31 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _excel_rows(path: Path) -> Iterator[list[str]]:
+@contextmanager
+def _workbook(path: Path) -> Iterator[Any]:
+    """Open a workbook; raise `DatasetError` if it is damaged."""
     with naming_the_extra(f"reading {path.name}"):
         from openpyxl import load_workbook
         from openpyxl.utils.exceptions import InvalidFileException
     try:
-        book = load_workbook(path, read_only=True, data_only=True)
-        try:
-            for sheet in book.worksheets:
-                rows = ([_text_of(cell) for cell in row] for row in sheet.iter_rows(values_only=True))
-                filled = (row for row in rows if any(row))
-                first = next(filled, None)
-                if first is not None:
-                    yield first
-                    yield from filled
-                    return
-        finally:
-            book.close()
+        with closing(load_workbook(path, read_only=True, data_only=True)) as book:
+            yield book
     except (zipfile.BadZipFile, InvalidFileException, KeyError, ValueError, TypeError, SyntaxError, EOFError) as error:
         raise DatasetError(
             f"{path} is not a workbook that can be read ({error!s:.80}); save it as .xlsx again"
         ) from error
+
+
+def _excel_rows(path: Path, name: str | None) -> Iterator[list[str]]:
+    with _workbook(path) as book:
+        for sheet in book.worksheets if name is None else [book[name]]:
+            rows = ([_text_of(cell) for cell in row] for row in sheet.iter_rows(values_only=True))
+            filled = (row for row in rows if any(row))
+            first = next(filled, None)
+            if first is not None:
+                yield first
+                yield from filled
+                return
 
 
 def _text_of(cell: Any) -> str:
