@@ -98,6 +98,26 @@ def test_a_dossier_without_about_says_what_is_missing(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "cell", "options"),
+    [("classes", "n.d.", ("--values", "n.d.=")), ("numbers", ">100", ()), ("numbers", "", ())],
+)
+def test_rows_without_a_value_are_in_no_set_of_a_dossier(folder, tmp_path, name, cell, options):
+    """Three new molecules and a repeat, none of them measured."""
+    (tmp_path / "more.csv").write_text(
+        (folder / f"{name}.csv").read_text()
+        + "".join(f"{smiles},{cell}\n" for smiles in ("CC[Si](C)C", "CCSCCS", "CP", SMILES[0]))
+    )
+    stored = []
+    for data, more in ((folder / f"{name}.csv", ()), (tmp_path / "more.csv", options)):
+        out = tmp_path / f"{data.stem}.json"
+        done = run("dossier", folder / f"{name}-model", data, "--target", "y", *more, "--out", out)
+        assert done.returncode == 0, done.stderr
+        stored.append(json.loads(out.read_text()))
+    assert "external" not in stored[1]["validations"]
+    assert stored[1]["validations"] == stored[0]["validations"]
+
+
+@pytest.mark.parametrize(
     ("about", "words"),
     [("title = 3", "write it as text"), ("title", "is not a TOML file"), ('x = "y"', "is unknown; use title")],
 )

@@ -215,6 +215,15 @@ def test_data_of_another_model_are_refused(graphs):
         write_dossier(model, graphs[new])
 
 
+def test_measures_that_are_not_defined_say_so(graphs):
+    model = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs[:60])
+    new = [i for i in range(60, 188) if graphs.y[i] == 1 and not model.seen_in_training(graphs[i : i + 1])[0]]
+    dossier = write_dossier(model, graphs[[*range(60), *new[:5]]])
+    entries = {entry.heading: entry for chapter in dossier.chapters for entry in chapter.entries}
+    measures = {name: words for name, *words in entries["7.6 Predictivity"].table[1]}
+    assert measures["AUROC"] == ["not defined", "not defined"]
+
+
 def test_a_label_without_negatives_has_no_area():
     answers = np.array([[0.2, 0.4], [0.9, 0.6]])
     found = metrics_of(Labels(2), np.array([[0.0, 1.0], [1.0, 1.0]]), answers)

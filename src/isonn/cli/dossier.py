@@ -39,7 +39,7 @@ def dossier(
     """
     import isonn
     from isonn.errors import InputError
-    from isonn.report.dossier import ABOUT, write_dossier
+    from isonn.report.dossier import ABOUT, with_value, write_dossier
 
     if out.suffix not in (".html", ".json"):
         raise InputError(f"--out {out} must end in .html or .json")
@@ -52,6 +52,7 @@ def dossier(
     graphs = graphs_of(data, clf, **reading(smiles, target, censored=censored, values=values))
     if graphs.y is None:
         raise InputError(f"{data} has no targets to validate the model with; name their column with --target")
+    graphs = graphs[with_value(graphs)]
     scaffolds, alerts = _of_molecules(clf, graphs)
     draft = write_dossier(clf, graphs, said, scaffolds, alerts)
     (draft.to_json if out.suffix == ".json" else draft.to_html)(out)

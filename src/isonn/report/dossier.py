@@ -25,7 +25,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.report.page import render, write
 from isonn.report.sections.units import unit_rows
-from isonn.report.words import capitalized
+from isonn.report.words import capitalized, has_target
 from isonn.seeding import numpy_stream
 from isonn.targets import as_y
 
@@ -135,11 +135,13 @@ def write_dossier(
 
     Args:
         model: the fitted model.
-        graphs: graphs with targets: those it was fitted to, and others as an external set.
+        graphs: graphs with targets: those it was fitted to, and others as an external set; others are left out.
         about: entries of the user by key of `ABOUT`.
         scaffolds: the scaffold of each graph, for a harder validation; None leaves it out.
         alerts: rows of structural alerts.
     """
+    measured = with_value(graphs)
+    graphs, scaffolds = graphs[measured], None if scaffolds is None else scaffolds[measured]
     seen = model.seen_in_training(graphs)
     if not seen.any():
         raise InputError(f"the model was fitted to none of the {len(graphs)} graphs of {graphs.name}; give its data")
@@ -179,10 +181,26 @@ def write_dossier(
     return Dossier(title, _answer(grouped), fill_form("qmrf", said), figures)
 
 
+def with_value(graphs: GraphSet) -> NDArray[np.bool_]:
+    """Return which graphs have a target, or one of several, shape (g,); raise `InputError` if none has."""
+    known = np.zeros(0, dtype=bool) if graphs.y is None else has_target(_targets(graphs)).reshape(len(graphs), -1)
+    if not known.any():
+        raise InputError(f"{graphs.name} has no targets to validate the model with; name their column as target")
+    return np.asarray(known.any(axis=1))
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3f}" if np.isfinite(value) else "not defined"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{low:.3f} to {high:.3f}" if np.isfinite(low) else "not defined"
+
+
 def _answer(validation: Validation) -> str:
     """Return the first measures of a validation in a sentence."""
     measures = [
-        f"{name} {value:.3f} ({low:.3f} to {high:.3f})" for name, (value, low, high) in validation.metrics.items()
+        f"{name} {_figure(value)} ({_interval(low, high)})" for name, (value, low, high) in validation.metrics.items()
     ]
     return f"In {validation.how} ({len(validation.rows):,} graphs): {', '.join(measures[:ANSWERED])}."
 
@@ -274,7 +292,7 @@ def _domain(model: Any) -> dict[str, Said]:
 def _validation(validations: Mapping[str, Validation], scrambled: Mapping[str, Any]) -> dict[str, Said]:
     said: dict[str, Said] = {}
     for name, validation in validations.items():
-        rows = [[key, f"{v:.3f}", f"{low:.3f} to {high:.3f}"] for key, (v, low, high) in validation.metrics.items()]
+        rows = [[key, _figure(v), _interval(low, high)] for key, (v, low, high) in validation.metrics.items()]
         words = f"{capitalized(validation.how)}; {len(validation.rows):,} graphs."
         said[name] = (words, (("measure", "value", "95 % interval"), rows))
     external = validations.get("external")
