@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -90,7 +91,13 @@ def test_a_dossier_of_each_prediction_has_a_second_opinion(folder, tmp_path):
 def test_a_dossier_without_about_says_what_is_missing(folder, tmp_path):
     done = run("dossier", folder / "classes-model", folder / "classes.csv", "--out", tmp_path / "dossier.json")
     assert done.returncode == 0, done.stderr
-    assert "entries are to be written by you; give them with --about" in done.stderr
+    told = re.search(r"(\d+) entries are to be written by you; give them with --about \((.*)\)", done.stderr)
+    keys = told[2].split(", ")
+    assert int(told[1]) == len(keys)
+    (tmp_path / "about.toml").write_text("".join(f'{key} = "said"\n' for key in keys[1:]))
+    out = ("--about", tmp_path / "about.toml", "--out", tmp_path / "again.json")
+    again = run("dossier", folder / "classes-model", folder / "classes.csv", *out)
+    assert f"1 entry is to be written by you; add them to {tmp_path / 'about.toml'} ({keys[0]})" in again.stderr
     stored = json.loads((tmp_path / "dossier.json").read_text())
     assert {"fit", "grouped"} <= set(stored["validations"])
     headings = [entry["heading"] for chapter in stored["chapters"] for entry in chapter["entries"]]

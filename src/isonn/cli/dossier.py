@@ -61,8 +61,10 @@ def dossier(
         return
     if draft.missing:
         hint = "give them with --about" if about is None else f"add them to {about}"
+        entries = "1 entry is" if len(draft.missing) == 1 else f"{len(draft.missing)} entries are"
+        keys = ", ".join(key for key, heading in ABOUT.items() if heading in draft.missing)
         print(
-            f"isonn: {len(draft.missing)} entries are to be written by you; {hint} ({', '.join(ABOUT)})",
+            f"isonn: {entries} to be written by you; {hint} ({keys})",
             file=sys.stderr,
         )
     print(f"dossier in {out}: a draft for an expert, not a regulatory statement", file=sys.stderr)
