@@ -103,7 +103,7 @@ def test_every_number_on_the_page_is_in_the_figures(written):
     assert len(shown) == len(figures)
     for rows, metrics in zip(shown, figures, strict=True):
         for name, value, interval in rows:
-            exact, low, high = metrics[name]
+            exact, low, high = metrics[name.partition(" (of")[0]]
             assert value == f"{exact:.3f}"
             assert interval == f"{low:.3f} to {high:.3f}"
             assert value in page
@@ -213,6 +213,21 @@ def test_data_of_another_model_are_refused(graphs):
     new = [i for i in range(60, 188) if not model.seen_in_training(graphs[i : i + 1])[0]]
     with pytest.raises(InputError, match="fitted to none of the"):
         write_dossier(model, graphs[new])
+
+
+@pytest.mark.parametrize(("target", "scale"), [("IC50 (µM)", "values in µM"), ("IC50", "values as given")])
+def test_each_r2_says_its_scale(target, scale):
+    pytest.importorskip("rdkit")
+    smiles = [f"{'C' * n}{end}" for n in range(1, 16) for end in ("O", "N", "Cl")]
+    graphs = isonn.as_graphset(smiles, y=[10.0 ** (len(text) / 4) for text in smiles])
+    graphs = replace(graphs, target_names=(target,))
+    model = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0).fit(graphs)
+    assert model.target_.logs.all()
+    dossier = write_dossier(model, graphs)
+    entries = {entry.heading: entry for chapter in dossier.chapters for entry in chapter.entries}
+    assert f"R² (of {scale})" in dossier.answer
+    assert entries["6.7 Goodness of fit"].table[1][0][0] == f"R² (of {scale})"
+    assert "R² (of logarithms)" in entries["6.10 Scrambled targets"].text
 
 
 def test_measures_that_are_not_defined_say_so(graphs):

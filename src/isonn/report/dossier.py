@@ -22,6 +22,7 @@ from isonn import __version__
 from isonn.errors import InputError
 from isonn.experiments.validation import BOOTSTRAPS, SCRAMBLED_GRAPHS, Validation, refit_held_out, scramble
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.io.target_column import unit_of
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.report.page import render, write
 from isonn.report.sections.units import unit_rows
@@ -157,7 +158,7 @@ def write_dossier(
         validations["external"] = _direct(model, new, "predictions for graphs that are new to the model")
     scrambled = scramble(model.transform(training), _targets(training), model.target_, model.seed_)
     said: dict[str, Said] = {f"about.{key}": value for key, value in (about or {}).items()}
-    said |= _algorithm(model, training, again) | _domain(model) | _validation(validations, scrambled)
+    said |= _algorithm(model, training, again) | _domain(model) | _validation(model, validations, scrambled)
     said["training"] = _training(training, model.target_.numeric)
     said |= {
         "software": f"isonn {__version__}, {type(model).__name__}",
@@ -178,7 +179,7 @@ def write_dossier(
         "scrambling": scrambled,
     }
     title = (about or {}).get("title", f"A model of {graphs.name}")
-    return Dossier(title, _answer(grouped), fill_form("qmrf", said), figures)
+    return Dossier(title, _answer(model, grouped), fill_form("qmrf", said), figures)
 
 
 def with_value(graphs: GraphSet) -> NDArray[np.bool_]:
@@ -197,10 +198,23 @@ def _interval(low: float, high: float) -> str:
     return f"{low:.3f} to {high:.3f}" if np.isfinite(low) else "not defined"
 
 
-def _answer(validation: Validation) -> str:
+def _measure(model: Any, name: str, learned: bool = False) -> str:
+    """Return the name of a measure; R² with its scale, which is that of the data, or the one that was learned."""
+    target = model.target_
+    if name != "R²":
+        return name
+    if learned and target.logs.any():
+        return f"{name} (of logarithms{'' if target.logs.all() else ' where they were learned'})"
+    names = list(model.label_names_.get("target", {}).values())
+    unit = unit_of(names[0]) if len(names) == 1 else ""
+    return f"{name} (of values in {unit})" if unit else f"{name} (of values as given)"
+
+
+def _answer(model: Any, validation: Validation) -> str:
     """Return the first measures of a validation in a sentence."""
     measures = [
-        f"{name} {_figure(value)} ({_interval(low, high)})" for name, (value, low, high) in validation.metrics.items()
+        f"{_measure(model, name)} {_figure(value)} ({_interval(low, high)})"
+        for name, (value, low, high) in validation.metrics.items()
     ]
     return f"In {validation.how} ({len(validation.rows):,} graphs): {', '.join(measures[:ANSWERED])}."
 
@@ -289,16 +303,19 @@ def _domain(model: Any) -> dict[str, Said]:
     }
 
 
-def _validation(validations: Mapping[str, Validation], scrambled: Mapping[str, Any]) -> dict[str, Said]:
+def _validation(model: Any, validations: Mapping[str, Validation], scrambled: Mapping[str, Any]) -> dict[str, Said]:
     said: dict[str, Said] = {}
     for name, validation in validations.items():
-        rows = [[key, _figure(v), _interval(low, high)] for key, (v, low, high) in validation.metrics.items()]
+        rows = [
+            [_measure(model, key), _figure(v), _interval(low, high)]
+            for key, (v, low, high) in validation.metrics.items()
+        ]
         words = f"{capitalized(validation.how)}; {len(validation.rows):,} graphs."
         said[name] = (words, (("measure", "value", "95 % interval"), rows))
     external = validations.get("external")
     return said | {
         "scrambled": f"Linear head, leave-one-out in closed form on {scrambled['graphs']:,} distinct graphs (at most "
-        f"{SCRAMBLED_GRAPHS:,}): {scrambled['measure']} {scrambled['value']:.3f}; with "
+        f"{SCRAMBLED_GRAPHS:,}): {_measure(model, scrambled['measure'], learned=True)} {scrambled['value']:.3f}; with "
         f"{len(scrambled['scrambled'])} times scrambled targets {np.mean(scrambled['scrambled']):.3f} on average and "
         f"{np.max(scrambled['scrambled']):.3f} at most, p = {scrambled['p']:.3f}.",
         "bootstrap": f"95 % intervals are of {BOOTSTRAPS} bootstrap samples, which draw whole groups.",
