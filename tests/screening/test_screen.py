@@ -275,10 +275,54 @@ def test_top_keeps_the_best_rows_with_reasons_also_after_a_stop(
     assert {(row["graph"], row["p(1)"]) for row in best} <= {(row["graph"], row["p(1)"]) for row in rows}
     clf = isonn.load_model(model)
     for row in best:
-        reasons = clf.explain(row["structure"]).reasons[:2]
+        reasons = clf.explain(row["structure"]).reasons
         shown = [row["reason 1"], row["reason 2"]]
         assert [bool(text) for text in shown] == [i < len(reasons) for i in range(2)]
-        assert all(text.endswith(f"({r.contribution:+.2f})") for text, r in zip(shown, reasons, strict=False))
+
+
+def effects(*given) -> list[list[str]]:
+    """Predict, and return what stands in the brackets of each row's reasons."""
+    rows = csv.DictReader(run("predict", *given, "--reasons", 5, "--jobs", 1).stdout.splitlines())
+    cells = [[row[f"reason {i}"] for i in range(1, 6)] for row in rows]
+    return [[cell.rpartition("(")[2].removesuffix(")") for cell in row if cell] for row in cells]
+
+
+def test_reasons_say_which_of_two_classes_they_speak_for_and_begin_with_the_predicted_one(tmp_path):
+    clf = isonn.SubgraphClassifier(2, head="linear", random_state=0)
+    clf.fit(SMILES, ["yes" if "=" in smiles else "no" for smiles in SMILES]).save(tmp_path / "m")
+    given = ["ClCCC=CCO", "ClCCC(=O)O", "CCN"]
+    for smiles, shown in zip(given, effects(tmp_path / "m", *given), strict=True):
+        e, sides = clf.explain(smiles), {True: [], False: []}
+        for reason in e.reasons:
+            spoken = str(e.label) if reason.contribution > 0 else {"yes": "no", "no": "yes"}[str(e.label)]
+            sides[reason.contribution > 0].append(f"{abs(reason.contribution):+.2f} for {spoken}")
+        assert shown == sides[True] + sides[False]
+    assert clf.explain(given[0]).reasons[0].contribution < 0, "the strongest reason of this one is not the first"
+
+
+def test_reasons_name_the_explained_one_of_several_labels_and_columns(tmp_path):
+    y = np.array([["O" in s, "N" in s] for s in SMILES])
+    for estimator, values in ((isonn.SubgraphClassifier, y * 1), (isonn.SubgraphRegressor, y * 1.5)):
+        graphs = isonn.as_graphset(SMILES, values, target_names=["oxygen", "nitrogen"])
+        model = estimator(2, head="linear", random_state=0).fit(graphs)
+        folder = tmp_path / estimator.__name__
+        model.save(folder)
+        (shown,) = effects(folder, "CCN")
+        e = model.explain("CCN")
+        explained = ["oxygen", "nitrogen"][e.column]
+        assert sorted(shown) == sorted(f"{r.contribution:+.2f} for {explained}" for r in e.reasons)
+
+
+def test_reasons_of_numbers_learned_as_logarithms_are_factors(tmp_path):
+    reg = isonn.SubgraphRegressor(2, head="linear", random_state=0)
+    reg.fit(SMILES, [10.0 ** (len(s) / 2 - 3 * ("N" in s)) for s in SMILES]).save(tmp_path / "m")
+    e = reg.explain("CCCCN")
+    assert e.logarithm
+    (shown,) = effects(tmp_path / "m", "CCCCN")
+    assert {text[0] for text in shown} == {"\u00d7", "\u00f7"}
+    for text, reason in zip(shown, e.reasons, strict=True):
+        factor = float(text[2:]) ** (1 if text[0] == "\u00d7" else -1)
+        assert np.log10(factor) == pytest.approx(reason.contribution, abs=0.02)
 
 
 def test_top_of_several_classes_needs_a_label(tmp_path):

@@ -196,6 +196,17 @@ def connections(names: Sequence[str]) -> str:
     return f"the connections among {', '.join(names[:-1])} and {names[-1]}"
 
 
+def factor_text(logarithm: float) -> str:
+    """Write a contribution to a base-10 logarithm as what it does to the number.
+
+    Example:
+        >>> factor_text(0.6), factor_text(-0.62), factor_text(-0.02), factor_text(2.5)
+        ('\u00d7 4.0', '\u00f7 4.2', '\u00f7 1.05', '\u00d7 316')
+    """
+    sign, factor = "\u00f7" if logarithm < 0 else "\u00d7", 10 ** abs(logarithm)
+    return f"{sign} {factor:.{2 if factor < 2 else 1 if factor < 10 else 0}f}"
+
+
 def link_name(label: Any, names: Mapping[Any, str] | None) -> str | None:
     """Return the name of an edge label, or None for an edge without one."""
     return None if label is None else str((names or {}).get(label, label))

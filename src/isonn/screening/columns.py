@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from isonn.domain import SHOWN, Assessment
 from isonn.errors import InputError
+from isonn.explain.reasons import Reason
+from isonn.explain.text import factor_text
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
 
@@ -39,12 +41,26 @@ def _reason_names(clf: Any, most: int) -> dict[str, bool]:
 
 
 def _reasons(clf: Any, graphs: GraphSet, most: int) -> Cells:
-    """Return the strongest reasons of each graph, with their contributions to the score."""
+    """Return the strongest reasons of each graph; those for the explained class or label come before those against."""
     rows = []
     for i in range(len(graphs)):
-        reasons = clf.explain(graphs[i : i + 1], top=0).reasons
-        rows.append([f"{reason.name or reason.text} ({reason.contribution:+.2f})" for reason in reasons])
+        reasons = clf.explain(graphs[i : i + 1], top=0).reasons  # the strongest first
+        if not clf.target_.numeric:
+            reasons = sorted(reasons, key=lambda reason: reason.contribution < 0)
+        rows.append([f"{reason.name or reason.text} ({_effect(reason)})" for reason in reasons])
     return _padded(rows, most)
+
+
+def _effect(reason: Reason) -> str:
+    """Return what a reason adds to the score, and what it speaks for: of two classes "+1.86 for yes"."""
+    e, value, column = reason.explanation, reason.contribution, reason.explanation.column
+    if e.target.exclusive and len(e.classes) == 2 and value < 0:
+        value, column = -value, 1 - column
+    effect = factor_text(value) if e.logarithm else f"{value:+.2f}"
+    if e.target.numeric and len(e.classes) == 1:
+        return effect
+    named = e.classes.tolist()[column]
+    return f"{effect} for {named if e.target.exclusive else e.class_names.get(named, named)}"
 
 
 def _padded(rows: list[list[str]], width: int) -> Cells:
