@@ -29,12 +29,20 @@ def test_suggestions_are_scored_as_the_model_scores_their_graphs(clf, mutag):
     assert [one.reached for one in found] == sorted((one.reached for one in found), reverse=True)
 
 
+def test_classes_are_reached_with_fewer_edits_first(clf, mutag):
+    found = clf.suggest(mutag[0], goal=-1, top=50)
+    places = [(one.verdict == "borderline", len(one.edits), -one.change) for one in found if one.reached]
+    assert places == sorted(places)
+    assert {len(one.edits) for one in found if one.reached} == {1, 2}
+
+
 def test_numbers_are_moved_to_or_past_the_goal(mutag):
     reg = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0).fit(mutag, mutag.sizes * 1.0)
     now = reg.predict(mutag[:1])[0]
     for goal in (now + 0.5, now - 0.5):
-        best = reg.suggest(mutag[0], goal=goal, top=1)[0]
+        best, *others = reg.suggest(mutag[0], goal=goal)
         assert best.reached
+        assert all(one.change >= best.change for one in others if one.reached and one.verdict == best.verdict)
         assert (best.answer - goal) * np.sign(goal - now) >= 0
         assert best.answer == pytest.approx(reg.predict([best.graph])[0], abs=1e-9)
 

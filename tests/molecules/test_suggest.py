@@ -41,6 +41,39 @@ def test_no_edit_makes_a_peroxide_or_a_halide_of_a_heteroatom(given):
     assert "CCS(=O)(=O)O" in [smiles for _, smiles in proposals("CCS(C)(=O)=O")]
 
 
+@pytest.mark.parametrize(
+    ("given", "unstable"),
+    [
+        ("CN1CCC(CC1)OC(c1ccccc1)c1ccccc1", "[OX2][CX4;!R][OX2]"),  # hemiacetals, acetals
+        ("OC(c1ccccc1)c1ccccc1", "[OX2][CX4][OX2]"),  # gem-diols
+        ("CCN(CC)Cc1ccccc1", "[NX3][CX4][OX2,NX3]"),  # aminals, N,O-acetals
+        ("COC(c1ccccc1)c1ccccc1", "O[CX4][Cl,Br,I]"),
+    ],
+)
+def test_no_edit_makes_a_carbon_that_loses_a_group_in_water(given, unstable):
+    pattern = Chem.MolFromSmarts(unstable)
+    found = [(words, smiles) for words, smiles in proposals(given) if not words.startswith("remove")]
+    assert found
+    for words, smiles in found:
+        assert not Chem.MolFromSmiles(smiles).HasSubstructMatch(pattern), (words, smiles)
+    assert any(
+        Chem.MolFromSmiles(s).HasSubstructMatch(Chem.MolFromSmarts("OCO")) for _, s in proposals("CCOCOCCc1ccccc1")
+    )
+
+
+def test_of_numbers_the_most_similar_molecule_that_reaches_the_goal_is_first():
+    molecules = [f"{'C' * n}{end}" for n in range(1, 9) for end in ("O", "N", "Cl", "C(=O)O", "c1ccccc1", "C#N")]
+    sizes = [float(Chem.MolFromSmiles(smiles).GetNumAtoms()) for smiles in molecules]
+    reg = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0).fit(molecules, sizes)
+    given = "CCCCCCc1ccccc1"
+    now = reg.predict([given])[0]
+    found = reg.suggest(given, goal=now - 1, top=50)
+    inside = [one for one in found if one.reached and one.verdict == "in"]
+    assert len(inside) > 2
+    assert found[: len(inside)] == sorted(inside, key=lambda one: (len(one.edits), -one.similarity))
+    assert max(one.change for one in inside) > inside[0].change, "the farthest is not the first"
+
+
 def test_the_rule_of_the_data_is_undone(toxic):
     found = toxic.suggest(NITRO, goal=0, top=5)
     nitro = Chem.MolFromSmarts("c[N+](=O)[O-]")

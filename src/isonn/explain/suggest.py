@@ -190,6 +190,10 @@ def suggest(model: Any, X: Any, goal: Any, *, label: Any = None, steps: int = 2,
     aim, names = Aim(model, goal, label), model.label_names_
     given = replace(as_one_graph(X, model.standardize_), node_label_names=names["node"], edge_label_names=names["edge"])
     editor = find_editor(given.kind)
+
+    def compared(s: Suggestion) -> Suggestion:
+        return replace(s, similarity=editor.similarity(given[0], s.graph))
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # proposals may be unusual; their domain says so
         start = float(aim.measure(given)[0][0])
@@ -199,13 +203,15 @@ def suggest(model: Any, X: Any, goal: Any, *, label: Any = None, steps: int = 2,
         for _ in range(steps):
             layer = _layer(aim, editor, beam, seen, start)
             checked = _with_verdicts(model, layer)
-            best = _ranked(best + checked)
+            if model.target_.numeric:  # the similarity ranks those that reach the goal
+                checked = [compared(s) if s.reached else s for s in checked]
+            best = _ranked(best + checked, model.target_.numeric)
             if sum(s.reached and s.verdict in (None, "in") for s in best) >= top:
                 break
             layer.sort(key=lambda s: -s.change)
             inside = sorted((s for s in checked if s.verdict == "in"), key=lambda s: -s.change)
             beam = [(s.graph, s.edits) for s in (*layer[: BEAM // 2], *inside[: BEAM // 2])]
-    return [replace(s, similarity=editor.similarity(given[0], s.graph)) for s in best[:top]]
+    return [compared(s) if s.similarity is None else s for s in best[:top]]
 
 
 def read_goal(model: Any, text: str | None, predicted: Any = None) -> Any:
@@ -311,13 +317,24 @@ def _layer(
 
 def _with_verdicts(model: Any, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
     """Return the best suggestions with the verdicts of the model's domain, without those that are out of it."""
-    best = _ranked(suggestions)[:LOOKED_AT]
+    best = _ranked(suggestions, model.target_.numeric)[:LOOKED_AT]
     if not best or getattr(model, "_trust", None) is None:
         return best
     verdicts = model.domain(join_graphs([s.graph for s in best])).verdict.tolist()
     return [replace(s, verdict=verdict) for s, verdict in zip(best, verdicts, strict=True) if verdict != "out"]
 
 
-def _ranked(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """Order suggestions: those that reach the goal, in domain, with the largest change per edit come first."""
-    return sorted(suggestions, key=lambda s: (not s.reached, s.verdict == "borderline", -s.change / len(s.edits)))
+def _ranked(suggestions: Sequence[Suggestion], numeric: bool) -> list[Suggestion]:
+    """Order suggestions: those that reach the goal come first, then those in domain.
+
+    Of those that reach it, fewer edits come first, then for classes the largest change, for numbers the most similar
+    graph, because a number beyond the goal is no better than one at it. Of the others, the largest change per edit.
+    """
+
+    def place(s: Suggestion) -> tuple[float, ...]:
+        first = not s.reached, s.verdict == "borderline"
+        if not s.reached:
+            return *first, -s.change / len(s.edits)
+        return *first, len(s.edits), *((-(s.similarity or 0.0), s.change) if numeric else (-s.change,))
+
+    return sorted(suggestions, key=place)

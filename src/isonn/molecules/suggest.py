@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from operator import le
 from typing import Any
 
 from rdkit import Chem, DataStructs
@@ -23,6 +24,16 @@ from isonn.molecules.units import units
 _FINGERPRINTS = GetMorganGenerator(radius=2, fpSize=2048)
 #: The element by which each group is attached.
 _FIRST_ATOMS = {name: Chem.MolFromSmiles(GROUPS[name]).GetAtomWithIdx(0).GetSymbol() for name in UNIT_REPLACEMENTS}
+#: Carbons that lose a group in water, which no edit may make: hemiacetals, gem-diols, aminals and N,O-acetals; acetals
+#: that are open chains; alpha-halo ethers, amines and sulfides other than OCF2.
+_UNSTABLE = tuple(
+    Chem.MolFromSmarts(text)
+    for text in (
+        "[$([OX2H]),$([#7X3])][CX4][OX2,#7X3]",
+        "[OX2][CX4;!H0;!R][OX2]",
+        "[OX2,#7X3,SX2][CX4;!$(C(F)F)][F,Cl,Br,I]",
+    )
+)
 #: Products of one replacement in one molecule.
 _MOST_PRODUCTS = 30
 
@@ -35,13 +46,14 @@ class MoleculeEditor(Editor):
         molecule = to_mol(graph)
         proposals: dict[str, str] = {}  # words by SMILES
         with BlockLogs():
+            before = _unstable_parts(molecule)
             for words, product in (*_replaced_units(graph, molecule), *_replacements(molecule)):
                 try:
                     Chem.SanitizeMol(product)
                 except ValueError:  # the edit gives no valid molecule
                     continue
                 smiles = Chem.MolToSmiles(product)
-                if "." not in smiles:
+                if "." not in smiles and all(map(le, _unstable_parts(product), before)):
                     proposals.setdefault(smiles, words)
         return [(words, smiles) for smiles, words in proposals.items()]
 
@@ -86,6 +98,11 @@ def _is_unstable(anchor: Chem.Atom, first: str) -> bool:
     symbol = anchor.GetSymbol()
     divalent = symbol == "O" or (symbol == "S" and anchor.GetTotalDegree() <= 2)
     return (divalent and first != "C") or (symbol == "N" and first in ("O", "F", "Cl"))
+
+
+def _unstable_parts(molecule: Mol) -> list[int]:
+    """Return how often a molecule has each of the unstable patterns."""
+    return [len(molecule.GetSubstructMatches(pattern)) for pattern in _UNSTABLE]
 
 
 def _replacements(molecule: Mol) -> Iterator[tuple[str, Mol]]:

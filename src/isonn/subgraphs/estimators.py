@@ -173,7 +173,8 @@ class SubgraphEstimator(GraphEstimator):
 
         Molecules lose or exchange a functional group, ring or chain, or get one of about 60 replacements that medicinal
         chemists try; other graphs lose or gain nodes and edges, or get other labels. Results outside the domain of the
-        model are left out. Edits that reach the goal come first, then those with the largest change per edit.
+        model are left out. Edits that reach the goal come first, fewer before more, then those with the largest change;
+        for numbers, where the goal is a bound, then those that keep the graph most similar.
 
         Args:
             X: one graph, as in `explain`.
