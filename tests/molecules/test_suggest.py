@@ -116,7 +116,7 @@ def test_the_commands_print_and_draw_suggestions(toxic, tmp_path):
     printed = run("suggest", tmp_path / "model", NITRO, "--goal", "0", "--top", "3")
     assert printed.returncode == 0, printed.stderr
     assert printed.stdout.startswith("now predicted: 1")
-    assert len(printed.stdout.splitlines()) == 4
+    assert [line.startswith("left out: ") for line in printed.stdout.splitlines()] == [False] * 4 + [True]
     refused(run("suggest", tmp_path / "model", NITRO, "--goal", "2"), "goal='2' is not a class of this model")
     refused(run("suggest", tmp_path / "model", "C(", "--goal", "0"), "syntax error")
     (tmp_path / "one.smi").write_text(f"{NITRO}\n")
@@ -125,3 +125,36 @@ def test_the_commands_print_and_draw_suggestions(toxic, tmp_path):
     text = (tmp_path / "page.html").read_text()
     assert "What would change the prediction" in text
     assert "does not reach the goal" not in text
+
+
+def test_the_command_names_columns_units_and_bounds(tmp_path):
+    molecules = [f"{'C' * n}{end}" for n in range(1, 9) for end in ("O", "N", "Cl", "C(=O)O", "c1ccccc1", "C#N")]
+    labels = [[int("O" in smiles), int("N" in smiles)] for smiles in molecules]
+    graphs = isonn.as_graphset(molecules, labels, target_names=["oxygen", "nitrogen"])
+    isonn.SubgraphClassifier(2, head="linear", random_state=0).fit(graphs).save(tmp_path / "labels")
+    printed = run("suggest", tmp_path / "labels", "CCCCO", "--label", "Oxygen", "--goal", "0", "--top", "1")
+    assert printed.stdout.startswith("now predicted: oxygen 1; the probability of oxygen 0 is first\n"), printed.stderr
+    sizes = [float(Chem.MolFromSmiles(smiles).GetNumAtoms()) + 0.5 for smiles in molecules]
+    graphs = isonn.as_graphset(molecules, sizes, target_names=["half-life (h)"])
+    reg = isonn.SubgraphRegressor(2, head="linear", random_state=0).fit(graphs)
+    reg.save(tmp_path / "numbers")
+    now = reg.predict(["CCCCO"])[0]
+    for goal, bound in ((now + 2, "at least"), (now - 2, "at most")):
+        lines = run("suggest", tmp_path / "numbers", "CCCCO", "--goal", goal, "--top", "1").stdout.splitlines()
+        assert lines[0] == f"now predicted: {now:.3g} h; goal: {bound} {goal:g} h"
+        best = reg.suggest("CCCCO", goal, top=1)[0]
+        assert lines[1].lstrip().startswith(f"{best.answer:.3g} h  similarity {best.similarity:.2f}")
+
+
+@pytest.mark.filterwarnings("ignore:.*never seen in training")
+def test_edits_out_of_the_domain_are_counted(toxic, tmp_path):
+    proposed = [smiles for _, smiles in proposals(NITRO)]
+    before = toxic.predict_proba([NITRO])[0, 0]
+    nearer = [s for s, p in zip(proposed, toxic.predict_proba(proposed)[:, 0], strict=True) if p > before]
+    out = int((toxic.domain(nearer).verdict == "out").sum())
+    found = toxic.suggest(NITRO, goal=0, steps=1, top=50)
+    assert out > 0
+    assert (found.out_of_domain, len(found)) == (out, len(nearer) - out)
+    toxic.save(tmp_path / "model")
+    last = run("suggest", tmp_path / "model", NITRO, "--goal", "0", "--steps", "1").stdout.splitlines()[-1]
+    assert last == f"left out: {out} edits out of the model's domain"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from isonn.cli import options as opt
 from isonn.cli.options import argument, option
 from isonn.cli.reading import given_graphs
+
+if TYPE_CHECKING:
+    from isonn.targets import Target
 
 
 def suggest(
@@ -28,6 +31,8 @@ def suggest(
     import isonn
     from isonn.errors import InputError
     from isonn.explain.suggest import read_goal
+    from isonn.graphs.io.target_column import unit_of
+    from isonn.screening.sources import label_of
 
     clf = isonn.load_model(model)
     if not hasattr(clf, "suggest"):
@@ -39,25 +44,38 @@ def suggest(
     given = graphs[[rows.index(number)]]
     predicted = clf.predict(given)[0]
     wanted = read_goal(clf, goal, predicted)
-    suggestions = clf.suggest(given, wanted, label=label, steps=steps, top=top)
+    column = None if clf.target_.exclusive else label_of(clf, label)
+    suggestions = clf.suggest(given, wanted, label=column, steps=steps, top=top)
     if as_json:
         print(json.dumps([_facts(suggestion) for suggestion in suggestions], indent=1))
         return
-    numeric = clf.target_.numeric
-    print(
-        f"now predicted: {predicted:.3g}"
-        if numeric
-        else f"now predicted: {predicted}; the probability of {wanted} is first"
-    )
+    names, numeric = clf.label_names_.get("target", {}), clf.target_.numeric
+    named = str(names.get(column or 0, ""))
+    unit = unit_of(named) if numeric else ""
+    print(_heading(clf.target_, column, predicted, wanted, named, unit))
     for suggestion in suggestions:
-        answer = f"{suggestion.answer:.3g}" if numeric else f"{100 * suggestion.answer:.1f} %"
         similar = "" if suggestion.similarity is None else f"  similarity {suggestion.similarity:.2f}"
         missed = "" if suggestion.reached else "  (does not reach the goal)"
         domain = "" if suggestion.verdict in (None, "in") else f"  ({suggestion.verdict})"
         structure = f": {suggestion.smiles}" if suggestion.smiles else ""
+        answer = f"{suggestion.answer:.3g} {unit}".rstrip() if numeric else f"{100 * suggestion.answer:.1f} %"
         print(f"{answer:>8}{similar}  {suggestion.text}{structure}{domain}{missed}")
     if not suggestions:
         print("no small edit moves the prediction to the goal")
+    if suggestions.out_of_domain:
+        print(f"left out: {suggestions.out_of_domain} edits out of the model's domain")
+
+
+def _heading(target: Target, column: int | None, predicted: Any, goal: Any, name: str, unit: str) -> str:
+    """Say what is predicted now, and what the goal is; of several columns, which one."""
+    if target.exclusive:
+        return f"now predicted: {predicted}; the probability of {goal} is first"
+    which = f"{name or column} " if target.outputs > 1 else ""
+    value = predicted[column or 0] if hasattr(predicted, "__len__") else predicted
+    if target.numeric:
+        bound = "at least" if goal >= value else "at most"
+        return f"now predicted: {which}{value:.3g} {unit}".rstrip() + f"; goal: {bound} {goal:g} {unit}".rstrip()
+    return f"now predicted: {which}{value:g}; the probability of {which}{goal:g} is first"
 
 
 def _facts(suggestion: Any) -> dict[str, Any]:

@@ -85,6 +85,17 @@ class Suggestion:
         return f"Suggestion({self.text}: {self.answer:.3g}{f' {self.smiles}' if self.smiles else ''})"
 
 
+class Suggestions(list[Suggestion]):
+    """Suggestions, the best first.
+
+    Attributes:
+        out_of_domain: number of edited graphs nearer to the goal that were left out, because the model does not know
+            such graphs.
+    """
+
+    out_of_domain: int = 0
+
+
 class Editor(ABC):
     """Proposes edits of graphs of one kind. Subclass it and call `register_editor`."""
 
@@ -183,7 +194,7 @@ def find_editor(kind: str) -> Editor:
 _GRAPH_EDITOR = GraphEditor()
 
 
-def suggest(model: Any, X: Any, goal: Any, *, label: Any = None, steps: int = 2, top: int = 10) -> list[Suggestion]:
+def suggest(model: Any, X: Any, goal: Any, *, label: Any = None, steps: int = 2, top: int = 10) -> Suggestions:
     """Return edits of one graph that move its prediction to a goal; see `SubgraphClassifier.suggest`."""
     check_count("steps", steps)
     check_count("top", top)
@@ -200,9 +211,12 @@ def suggest(model: Any, X: Any, goal: Any, *, label: Any = None, steps: int = 2,
         seen = {int(graph_hashes(given)[0])}
         beam: list[tuple[Graph, tuple[str, ...]]] = [(given[0], ())]
         best: list[Suggestion] = []
+        left_out = 0
         for _ in range(steps):
             layer = _layer(aim, editor, beam, seen, start)
-            checked = _with_verdicts(model, layer)
+            looked_at = _with_verdicts(model, layer)
+            checked = [s for s in looked_at if s.verdict != "out"]
+            left_out += len(looked_at) - len(checked)
             if model.target_.numeric:  # the similarity ranks those that reach the goal
                 checked = [compared(s) if s.reached else s for s in checked]
             best = _ranked(best + checked, model.target_.numeric)
@@ -211,7 +225,9 @@ def suggest(model: Any, X: Any, goal: Any, *, label: Any = None, steps: int = 2,
             layer.sort(key=lambda s: -s.change)
             inside = sorted((s for s in checked if s.verdict == "in"), key=lambda s: -s.change)
             beam = [(s.graph, s.edits) for s in (*layer[: BEAM // 2], *inside[: BEAM // 2])]
-    return [compared(s) if s.similarity is None else s for s in best[:top]]
+    suggestions = Suggestions(compared(s) if s.similarity is None else s for s in best[:top])
+    suggestions.out_of_domain = left_out
+    return suggestions
 
 
 def read_goal(model: Any, text: str | None, predicted: Any = None) -> Any:
@@ -316,12 +332,12 @@ def _layer(
 
 
 def _with_verdicts(model: Any, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """Return the best suggestions with the verdicts of the model's domain, without those that are out of it."""
+    """Return the best suggestions with the verdicts of the model's domain, where it has one."""
     best = _ranked(suggestions, model.target_.numeric)[:LOOKED_AT]
     if not best or getattr(model, "_trust", None) is None:
         return best
     verdicts = model.domain(join_graphs([s.graph for s in best])).verdict.tolist()
-    return [replace(s, verdict=verdict) for s, verdict in zip(best, verdicts, strict=True) if verdict != "out"]
+    return [replace(s, verdict=verdict) for s, verdict in zip(best, verdicts, strict=True)]
 
 
 def _ranked(suggestions: Sequence[Suggestion], numeric: bool) -> list[Suggestion]:

@@ -18,7 +18,7 @@ from isonn.errors import InputError, naming_the_extra
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation
 from isonn.explain.reasons import ClassReason
-from isonn.explain.suggest import Suggestion, suggest
+from isonn.explain.suggest import Suggestions, suggest
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphs, as_graphset, as_one_graph, standardization_of
 from isonn.graphs.graph import GraphSet
@@ -168,7 +168,7 @@ class SubgraphEstimator(GraphEstimator):
             explained.append(Explanation(matched, label, top, self.label_names_, partial(self.assess, graph)))
         return explained[0] if len(explained) == 1 else explained
 
-    def suggest(self, X: Any, goal: Any, *, label: Any = None, steps: int = 2, top: int = 10) -> list[Suggestion]:
+    def suggest(self, X: Any, goal: Any, *, label: Any = None, steps: int = 2, top: int = 10) -> Suggestions:
         """Return small edits of one graph that move its prediction to a goal, each re-scored by the model.
 
         Molecules lose or exchange a functional group, ring or chain, or get one of about 60 replacements that medicinal
@@ -184,7 +184,8 @@ class SubgraphEstimator(GraphEstimator):
             top: most suggestions.
 
         Returns:
-            a list of `isonn.explain.suggest.Suggestion`, the best first.
+            a list of `isonn.explain.suggest.Suggestion`, the best first. Its ``out_of_domain`` is the number of results
+            that were left out because they are outside the domain.
 
         Example:
             >>> graphs = isonn.load("MUTAG")
