@@ -49,7 +49,8 @@ def predict(
         bool,
         flag(
             ADDED,
-            "Add the interval of each number, or the set of classes, that holds the truth with --coverage.",
+            "Add the interval of each number, or the set of classes, that holds the truth with --coverage. Each class "
+            "is covered by itself, so the set of a rare label may leave out the predicted value.",
             "--interval",
         ),
     ] = False,
