@@ -40,7 +40,9 @@ def alerts(
 
     clf = isonn.load_model(model)
     if not hasattr(clf, "alerts"):
-        raise InputError(f"{model} holds a {type(clf).__name__}; alerts need a model of --method isonn-subgraph")
+        raise InputError(
+            f"{model} holds a model of class {type(clf).__name__}; alerts need a model of --method isonn-subgraph"
+        )
     if not hasattr(clf, "classes_"):
         raise InputError(
             f"{model} predicts numbers, and alerts warn of a class; fit classes, such as values above a threshold, or "

@@ -46,7 +46,9 @@ def dossier(
     said = {} if about is None else _read_about(about)
     clf = isonn.load_model(model)
     if not isinstance(clf, (isonn.SubgraphClassifier, isonn.SubgraphRegressor)):
-        raise InputError(f"a dossier needs a subgraph model, and {model} holds a {type(clf).__name__}; fit one")
+        raise InputError(
+            f"a dossier needs a subgraph model, and {model} holds a model of class {type(clf).__name__}; fit one"
+        )
     if clf.n_templates is not None:
         raise InputError(f"{model} is a short list, which was chosen on all graphs; fit it without --templates")
     graphs = graphs_of(data, clf, **reading(smiles, target, censored=censored, values=values))

@@ -55,7 +55,9 @@ def findings(
         check_new(sets, "another --out")
     clf = isonn.load_model(model)
     if not hasattr(clf, "connections_"):
-        raise InputError(f"{model} holds a {type(clf).__name__}; findings need a model of --method isonn-aligned")
+        raise InputError(
+            f"{model} holds a model of class {type(clf).__name__}; findings need a model of --method isonn-aligned"
+        )
     options = reading(target=target, select=select, runs=runs, missing=missing, join_case=join_case)
     graphs = None if data is None else graphs_of(data, clf, **options)
     result = find(clf, label_of(clf, label), atlas=atlas, top=top, data=graphs)

@@ -36,7 +36,9 @@ def suggest(
 
     clf = isonn.load_model(model)
     if not hasattr(clf, "suggest"):
-        raise InputError(f"{model} holds a {type(clf).__name__}, which makes no suggestions; use a subgraph model")
+        raise InputError(
+            f"{model} holds a model of class {type(clf).__name__}, which makes no suggestions; use a subgraph model"
+        )
     graphs = given_graphs([graph], clf)
     rows = graphs.table["row"].tolist() if "row" in graphs.table else list(range(len(graphs)))
     if number not in rows:

@@ -87,7 +87,7 @@ def _target_names(clf: Any) -> list[str]:
 def _require(clf: Any, option: str, attribute: str, kind: str) -> None:
     if getattr(clf, attribute, None) is None:
         raise InputError(
-            f"{option} needs {kind} model with held-out errors, but MODEL holds a {type(clf).__name__} without; "
+            f"{option} needs {kind} model with held-out errors, and this model ({type(clf).__name__}) has none; "
             "leave it out"
         )
 

@@ -68,7 +68,7 @@ class Models:
         """Return small edits of one graph that move its prediction to ``goal``."""
         name, model = self._find(body)
         if not hasattr(model, "suggest"):
-            raise InputError(f"a {type(model).__name__} makes no suggestions; use a subgraph model")
+            raise InputError(f"{type(model).__name__} makes no suggestions; use a subgraph model")
         graphs, goal = read_graphs(body, model, 1, self.limits), body.get("goal")
         if graphs.sizes[0] > LARGEST_EDITED:
             raise InputError(
