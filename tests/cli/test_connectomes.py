@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from tests_commands import run
+from tests_commands import refused, run
 
 import isonn
 from isonn.connectomes import planted_connectomes
@@ -61,6 +61,17 @@ def test_fit_and_evaluate_take_weighted_matrices_of_one_size_for_connectomes(tmp
     from isonn.experiments.methods import default_methods
 
     assert default_methods(isonn.load(tmp_path / "study.npz"))[0] == "isonn-aligned"
+    (tmp_path / "study").mkdir()
+    file = tmp_path / "study" / "sub-01.csv"
+    np.savetxt(file, graphs[0].adjacency, delimiter=",")
+    for command in ("predict", "explain"):  # a file of one matrix is not a table of SMILES
+        refused(run(command, tmp_path / "model", file), f"{file} is one file", "give the folder that holds it")
+    told = run("predict", tmp_path / "model", tmp_path / "study")
+    assert len(told.stdout.splitlines()) == 2, told.stderr
+    refused(
+        run("predict", tmp_path / "model", tmp_path / "study", "--domain"),
+        "--domain needs a subgraph model with held-out errors, and this model (AlignedClassifier) has none",
+    )
     assert default_methods(isonn.load("MUTAG"))[0] == "isonn-subgraph"
 
 
@@ -150,9 +161,9 @@ def test_runs_are_averaged_and_gaps_dropped_by_options(folder, tmp_path):
     gap = matrices[first].copy()
     gap[3] = gap[:, 3] = np.nan
     np.save(first.with_name(first.name.replace("_relmat", "_run-1_relmat")), gap)
-    refused = run("fit", study, "--runs", "average", "--out", tmp_path / "m", "--set", "shuffles=9")
-    assert refused.returncode == 2
-    assert "missing='drop' (--missing drop)" in refused.stderr
+    stopped = run("fit", study, "--runs", "average", "--out", tmp_path / "m", "--set", "shuffles=9")
+    assert stopped.returncode == 2
+    assert "missing='drop' (--missing drop)" in stopped.stderr
     done = run("fit", study, "--runs", "average", "--missing", "drop", "--out", tmp_path / "m", "--set", "shuffles=9")
     assert done.returncode == 0, done.stderr
     assert "40 graphs" in done.stdout

@@ -34,10 +34,10 @@ def graphs_of(data: str, clf: Any, **options: Any) -> GraphSet:
     import isonn
     from isonn.errors import DatasetError, IsoNNWarning
     from isonn.graphs.io.registry import RowReader, check_options, left_out, option_names, with_likely
-    from isonn.screening.sources import check_name, target_names
+    from isonn.screening.sources import check_item, target_names
 
     reader = reader_at(data)
-    check_name(data, clf)
+    check_item(data, clf)
     if not isinstance(reader, RowReader):
         return isonn.load(data, **with_likely(data, target_names(clf), options))
     check_options(reader, options)

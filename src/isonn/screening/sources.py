@@ -11,6 +11,7 @@ from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
+from isonn.aligned.estimators import AlignedEstimator
 from isonn.errors import DatasetError, InputError
 from isonn.files import is_path
 from isonn.graphs.convert import is_smiles, readable_rows
@@ -195,11 +196,11 @@ def sources_of(data: Sequence[str], clf: Any, **options: Any) -> list[Source]:
             sources.append(_smiles(list(items)))
             continue
         for item in items:
+            check_item(item, clf)
             if tables := _tables(item, options, getattr(clf, "kind_", "") == "molecules"):
                 given = options.get("smiles"), options.get("target"), target_names(clf)
                 sources += [_table(reader, file, *given) for reader, file in tables]
             else:
-                check_name(item, clf)
                 sources.append(_dataset(item, clf, options))
     return sources
 
@@ -253,13 +254,24 @@ def _tables(item: str, options: dict[str, Any], molecules: bool) -> list[tuple[R
     return tables
 
 
-def check_name(item: str, clf: Any) -> None:
-    """Raise `InputError` if a model of molecules gets the name of one, such as aspirin, instead of looking it up."""
+def check_item(item: str, clf: Any) -> None:
+    """Raise `InputError` if an item of DATA is of another kind than the graphs of the model.
+
+    Names of molecules, such as aspirin, are not looked up elsewhere, and a file of one matrix is not a table of SMILES.
+    """
     if getattr(clf, "kind_", "") == "molecules" and not is_path(item) and not is_dataset(item):
         raise InputError(
             f"there is no dataset and no file {item!r:.100}, and it is no SMILES; give a path, or write the structure "
             f"as SMILES"
         )
+    path = Path(item).expanduser()
+    if isinstance(clf, AlignedEstimator) and is_path(item) and path.is_file():
+        reader = reader_of(path)
+        if reader is None or isinstance(reader, RowReader):
+            raise InputError(
+                f"{item} is one file, but this model reads matrices from folders; give the folder that holds it, with "
+                f"participants.tsv or with a .csv file per matrix"
+            )
 
 
 def is_dataset(name: str) -> bool:
