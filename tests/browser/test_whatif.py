@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from serve_requests import running
 
+import isonn
+
 NITRO = "Cc1ccc([N+](=O)[O-])cc1"
 
 
@@ -18,7 +20,11 @@ def address(molecules: Any, clf: Any) -> Iterator[str]:
         pytest.importorskip(extra, reason="the server needs the extra serve")
     from isonn.serve import create_app
 
-    with running(create_app({"toxic": molecules[0], "mutag": clf})) as client:
+    chains = [f"{'C' * n}{end}" for n in range(1, 9) for end in ("O", "N", "Cl", "C(=O)O", "c1ccccc1")]
+    values = [10.0 ** (len(smiles) / 4 - 2 * ("N" in smiles)) for smiles in chains]
+    graphs = isonn.as_graphset(chains, values, target_names=["half-life (h)"])
+    hours = isonn.SubgraphRegressor(2, head="linear", random_state=0).fit(graphs)
+    with running(create_app({"toxic": molecules[0], "mutag": clf, "hours": hours})) as client:
         yield str(client.base_url)
 
 
@@ -164,3 +170,21 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(shown, violation
         shown.set_viewport_size({"width": width, "height": 900})
         assert shown.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         assert violations(shown) == []
+
+
+def test_numbers_learned_as_logarithms_have_factors_and_units(shown, address):
+    shown.goto("about:blank")
+    shown.goto(f"{address}/#model=hours&smiles=CCCCN")
+    wait(shown, "Given")
+    base, *parts, predicted = shown.locator("#waterfall tbody td.number").all_inner_texts()
+    assert shown.locator("#answer strong").inner_text() == predicted
+    product = float(base.removesuffix(" h"))
+    for part in parts:
+        product *= float(part[2:]) ** {"\u00d7": 1, "\u00f7": -1}[part[0]]
+    assert product == pytest.approx(float(predicted.removesuffix(" h")), rel=0.05)
+    assert shown.locator("#history tbody td:visible").nth(2).inner_text() == predicted
+
+
+def test_the_history_fits_a_phone(shown):
+    shown.set_viewport_size({"width": 360, "height": 900})
+    assert shown.eval_on_selector("#history", "table => table.offsetWidth <= table.parentElement.clientWidth")

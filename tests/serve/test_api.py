@@ -447,3 +447,15 @@ def test_the_server_answers_logs_no_structure_and_ends_on_a_signal(toxic, tmp_pa
     assert "POST /v1/predict 200" in err
     assert NITRO not in err
     assert "Traceback" not in err
+
+
+def test_numbers_carry_their_unit_and_suggestions_count_what_is_out_of_domain(start):
+    molecules = [f"{'C' * n}{end}" for n in range(1, 9) for end in ("O", "N", "Cl", "C(=O)O", "c1ccccc1", "C#N")]
+    values = [float(len(smiles)) + 0.5 for smiles in molecules]
+    graphs = isonn.as_graphset(molecules, values, target_names=["half-life (h)"])
+    reg = isonn.SubgraphRegressor(2, head="linear", random_state=0).fit(graphs)
+    client = start(create_app({"half-life": reg}))
+    (facts,) = client.get("/v1/models").json()["models"]
+    assert facts["outputs"] == [{"value": 0, "name": "half-life (h)", "unit": "h"}]
+    answer = client.post("/v1/suggest", json={"smiles": "CCCCO", "goal": 2, "top": 3}).json()
+    assert answer["out_of_domain"] == reg.suggest("CCCCO", 2, top=3).out_of_domain > 0

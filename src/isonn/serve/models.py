@@ -10,6 +10,7 @@ import numpy as np
 from isonn.domain import Assessment
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.io.target_column import unit_of
 from isonn.report.draw import describe, draw_explained
 from isonn.serve.bodies import Limits, RequestError, read_graphs, whole
 from isonn.serve.edits import apply_edit, as_json, clickable
@@ -80,7 +81,7 @@ class Models:
         suggestions = model.suggest(graphs, goal, label=body.get("label"), top=top)
         structures = [{"smiles": s.smiles} if s.smiles else {"graph": as_json(s.graph, model)} for s in suggestions]
         rows = [{**where, **suggestion.to_dict()} for where, suggestion in zip(structures, suggestions, strict=True)]
-        return {"model": name, "suggestions": rows}
+        return {"model": name, "suggestions": rows, "out_of_domain": suggestions.out_of_domain}
 
     def _find(self, body: Mapping[str, Any]) -> tuple[str, Any]:
         """Return the name and the model that a request asks for; it may be left out if there is one."""
@@ -161,13 +162,14 @@ def _facts(name: str, model: Any) -> dict[str, Any]:
         from isonn.molecules.edit import GROUPS
 
         editing = {"elements": ELEMENTS, "groups": list(GROUPS)}
-    values = model.target_.classes.tolist()
+    values, names = model.target_.classes.tolist(), _output_names(model)
+    units = [unit_of(output) if model.target_.numeric else "" for output in names]
     return {
         "name": name,
         "class": type(model).__name__,
         "reads": reads,
         "predicts": model.target_.name,
-        "outputs": [{"value": v, "name": n} for v, n in zip(values, _output_names(model), strict=True)],
+        "outputs": [{"value": v, "name": n, "unit": u} for v, n, u in zip(values, names, units, strict=True)],
         "node_labels": named["node"],
         "edge_labels": named["edge"],
         **editing,

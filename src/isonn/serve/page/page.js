@@ -21,6 +21,16 @@ function button(text, act, attributes = {}) {
 
 const signed = value => (value < 0 ? "-" : "+") + Math.abs(value).toFixed(Math.abs(value) < 10 ? 3 : 1);
 const percent = share => `${(100 * share).toFixed(1)} %`;
+/** What a contribution to a base-10 logarithm does to the number, such as "\u00d7 4.0". */
+function factor(logarithm) {
+  const size = 10 ** Math.abs(logarithm);
+  return `${logarithm < 0 ? "\u00f7" : "\u00d7"} ${size.toFixed(size < 2 ? 2 : size < 10 ? 1 : 0)}`;
+}
+/** A number with the unit of the explained column. */
+function measured(value) {
+  const { unit } = state.model.outputs[at("explained").value];
+  return `${Number(value.toPrecision(3))}${unit ? ` ${unit}` : ""}`;
+}
 const numeric = () => state.model.predicts === "numbers";
 const molecules = () => state.model.reads === "smiles";
 const current = () => state.history[state.shown];
@@ -97,10 +107,10 @@ function verdict(answer, number) {
   const value = answersOf(answer)[answer.explained];
   const before = number > 0 && state.history[number - 1].label === current().label
     ? answersOf(state.history[number - 1].answer)[answer.explained] : null;
-  const strong = make("strong", numeric() ? value.toPrecision(3) : percent(value));
+  const strong = make("strong", numeric() ? measured(value) : percent(value));
   const name = numeric() ? (answer.explained === "0" ? "predicted" : answer.explained) : `probability of ${spoken(answer.explained)}`;
   if (before === null) return [strong, ` ${name}`];
-  const change = numeric() ? signed(value - before) : `${signed(100 * (value - before))} points`;
+  const change = numeric() ? `${value < before ? "" : "+"}${measured(value - before)}` : `${signed(100 * (value - before))} points`;
   return [strong, ` ${name} `, make("span", `(${change})`, { class: "muted" })];
 }
 
@@ -114,7 +124,7 @@ function nameOfValue(value) {
 }
 
 function predicted(answer) {
-  if (numeric()) return "";
+  if (numeric()) return measured(answersOf(answer)[answer.explained]);
   if (typeof answer.predicted !== "object") return nameOfValue(answer.predicted);
   return state.model.outputs.filter((_, i) => answer.predicted[i]).map(one => spoken(one.name)).join(", ") || "no label";
 }
@@ -149,8 +159,10 @@ function waterfall(answer) {
     return svg;
   };
   const line = (name, from, to, value, attributes = {}) =>
-    make("tr", [make("td", name), make("td", bar(from, to)), make("td", signed(value), { class: "number" })], attributes);
-  const body = [line("base: without any part", 0, answer.base, answer.base, { class: "whole" })];
+    make("tr", [make("td", name), make("td", bar(from, to)), make("td", value, { class: "number" })], attributes);
+  const whole = value => (answer.logarithm ? measured(10 ** value) : signed(value));
+  const part = answer.logarithm ? factor : signed;
+  const body = [line("base: without any part", 0, answer.base, whole(answer.base), { class: "whole" })];
   for (const row of rows) {
     let name = row.name;
     if ((row.nodes || []).length) {
@@ -158,9 +170,11 @@ function waterfall(answer) {
       name.addEventListener("mouseenter", () => light(row.nodes));
       name.addEventListener("focus", () => light(row.nodes));
     }
-    body.push(line(name, row.from, row.from + row.contribution, row.contribution));
+    body.push(line(name, row.from, row.from + row.contribution, part(row.contribution)));
   }
-  body.push(line("score", 0, answer.score, answer.score, { class: "whole" }));
+  body.push(line(answer.logarithm ? "predicted" : "score", 0, answer.score, whole(answer.score), { class: "whole" }));
+  at("parts-h").textContent = answer.logarithm ? "What multiplies to the value" : "What adds up to the score";
+  at("scale").hidden = !answer.logarithm;
   at("waterfall").tBodies[0].replaceChildren(...body);
   at("legend-for").textContent = numeric() ? "raises the value" : `speaks for ${spoken(answer.explained)}`;
   at("legend-against").textContent = numeric() ? "lowers it (dashed)" : "speaks against it (dashed)";
@@ -176,13 +190,14 @@ function trust(answer) {
   const entries = [];
   const entry = (name, content) => entries.push(make("dt", name), make("dd", content));
   const percentage = `${Math.round(100 * answer.coverage)} %`;
-  if (answer.interval) entry(`${percentage} interval`, answer.interval.map(value => (value === null ? "unbounded" : value.toPrecision(3))).join(" to "));
+  if (answer.interval) entry(`${percentage} interval`, answer.interval.map(value => (value === null ? "unbounded" : measured(value))).join(" to "));
   if (answer.set) entry(`${percentage} set`, answer.set.map(nameOfValue).join(", ") || "none fits");
   if (answer.domain) {
     entry("Domain", answer.domain.text);
     if (answer.domain.neighbours.length) {
+      const known = value => (value === null ? "unknown" : numeric() ? measured(value) : nameOfValue(value));
       entry("Nearest cases", make("ul", answer.domain.neighbours.map(one =>
-        make("li", `${one.id}: ${typeof one.value === "string" ? one.value : JSON.stringify(one.value)}, similarity ${one.similarity.toFixed(2)}`))));
+        make("li", `${one.id}: ${known(Array.isArray(one.value) ? one.value[at("explained").value] : one.value)}, similarity ${one.similarity.toFixed(2)}`))));
     }
   }
   at("trust").replaceChildren(...entries);
@@ -309,10 +324,11 @@ function tell() {
     const text = answer.smiles || answer.about;
     const value = answersOf(answer)[answer.explained];
     const cells = [make("td", button(text, () => show(i))), make("td", words), make("td", predicted(answer)),
-      make("td", numeric() ? value.toPrecision(3) : percent(value), { class: "number" }), make("td", signed(answer.score), { class: "number" })];
+      make("td", numeric() ? measured(value) : percent(value), { class: "number" }), make("td", signed(answer.score), { class: "number" })];
     return make("tr", cells, i === state.shown ? { class: "on", "aria-current": "true" } : {});
   });
   at("history").tBodies[0].replaceChildren(...rows);
+  at("history").classList.toggle("of-numbers", numeric()); // whose answer is what is predicted
 }
 
 function table() {
@@ -351,13 +367,17 @@ async function suggest() {
     if (shown !== state.shown) return;
     const items = answer.suggestions.map(one => {
       const text = one.edits.join(", then ");
-      const value = numeric() ? one.answer.toPrecision(3) : percent(one.answer);
+      const value = numeric() ? measured(one.answer) : percent(one.answer);
       const similar = one.similarity === null ? "" : `, similarity ${one.similarity.toFixed(2)}`;
-      const open = button([make("span", text), make("span", `${numeric() ? "predicted" : "probability of the goal"} ${value}${similar}`, { class: "muted" })],
+      const open = button([make("span", text), make("span", `${numeric() ? "predicted" : "probability of the goal"} ${value}${similar}${one.reached ? "" : ", does not reach the goal"}`, { class: "muted" })],
         () => explain(one.smiles ? { smiles: one.smiles } : { graphs: [one.graph] }, null, text));
       return make("li", open);
     });
-    at("suggestions").replaceChildren(...(items.length ? items : [make("li", "No small edit moves the prediction to the goal.")]));
+    const before = answersOf(current().answer)[current().answer.explained];
+    if (!items.length) items.push(make("li", "No small edit moves the prediction to the goal."));
+    if (numeric()) items.unshift(make("li", `Goal: at ${goal < before ? "most" : "least"} ${measured(goal)}`, { class: "muted" }));
+    if (answer.out_of_domain) items.push(make("li", `Left out: ${answer.out_of_domain} edits out of the model's domain`, { class: "muted" }));
+    at("suggestions").replaceChildren(...items);
   } catch (error) {
     at("suggestions").replaceChildren();
     say(error);
