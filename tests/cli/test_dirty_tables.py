@@ -249,7 +249,17 @@ def test_numbers_are_told_with_their_unit(tmp_path):
     result = fit(data, tmp_path / "model")
     assert "predicts numbers of logS [mol/L]" in result.stdout
     assert " mol/L, RMSE " in result.stdout
+    assert "logarithm" not in result.stdout  # they are logarithms already, and not positive
     assert " mol/L\n" in run("explain", tmp_path / "model", "CCCO").stdout
+
+
+def test_numbers_learned_as_a_logarithm_are_told_so_and_explained_by_factors(tmp_path):
+    rows = [(f"{'C' * (i + 1)}O", 10 ** (-i / 3)) for i in range(12)]
+    result = fit(write(tmp_path / "s.csv", ("smiles", "IC50 (uM)"), rows), tmp_path / "model")
+    assert "predicts numbers of IC50 (uM), learned as a logarithm\n" in result.stdout
+    reasons = run("explain", tmp_path / "model", "CCCO").stdout.splitlines()[1:]
+    assert reasons
+    assert all(re.search(r" \([\u00d7\u00f7] [\d.]+\)", reason) for reason in reasons)
 
 
 @pytest.fixture

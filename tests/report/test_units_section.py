@@ -94,6 +94,24 @@ def test_the_page_of_numbers_says_what_raises_them_and_shows_errors(tmp_path: Pa
     assert 'class="chart scatter"' in text
 
 
+def test_units_of_a_number_learned_as_a_logarithm_are_factors(clf):
+    y = 10.0 ** (np.array([len(smiles) / 4 + ("Cl" in smiles) for smiles in SMILES]))
+    graphs = replace(isonn.molecules.from_smiles(SMILES, y), target_names=("IC50 (uM)",))
+    reg = isonn.SubgraphRegressor(3, random_state=0).fit(graphs)
+    assert reg.explain(graphs[0]).logarithm
+    page = ModelPage(held_out(reg, graphs), quiet=True)
+    (group,) = page.units
+    assert group.does == "Multiplies the value"
+    for line in group.lines:
+        sign, number = group.effect(line.row.mean).split()
+        assert float(number.removeprefix("10^")) > 0
+        assert sign == ("\u00d7" if line.row.mean > 0 else "\u00f7")
+    text = page.html()
+    assert "Adds to the value" not in text
+    reason = page.cases.panels[0].reasons[0]
+    assert f"{reason.effect} {'raises' if reason.contribution > 0 else 'lowers'} IC50" in text
+
+
 def test_each_label_has_its_table_and_names_are_escaped():
     graphs = isonn.molecules.from_smiles(
         SMILES, np.column_stack([LENGTH > 4, ["N" in s for s in SMILES]]).astype(float)

@@ -74,7 +74,7 @@ def explain(
         print(f"{panel.title}: {panel.predicted}{sure}")
         for reason in panel.reasons:  # nothing is left of a graph that is one piece
             without = f"; without it: {reason.without}" if reason.without else ""
-            print(f"  {reason.text} ({reason.contribution:+.2f}){without}")
+            print(f"  {reason.text} ({reason.effect}){without}")
 
 
 def _facts(panel: Panel, graphs: GraphSet) -> dict[str, object]:

@@ -37,13 +37,15 @@ def model_facts(model: Any, graphs: GraphSet | None) -> dict[str, Any]:
 
 
 def _predicted(model: Any) -> dict[str, Any]:
+    from isonn.explain.explanation import is_logarithm
     from isonn.graphs.io.target_column import unit_of
     from isonn.screening.sources import target_names
 
     names = target_names(model)
     unit = unit_of(names[0]) if len(names) == 1 else ""
     if model.target_.numeric:
-        return {"kind": "numbers", "targets": names, "unit": unit}
+        logarithms = [is_logarithm(model.target_, column) for column in range(model.target_.outputs)]
+        return {"kind": "numbers", "targets": names, "unit": unit, "logarithms": logarithms}
     if model.target_.exclusive:
         return {"kind": "classes", "targets": names, "classes": [str(value) for value in model.classes_.tolist()]}
     return {"kind": "labels", "targets": names}
@@ -72,7 +74,9 @@ def _guess(predicts: dict[str, Any]) -> str:
     names = ", ".join(predicts["targets"][:5]) + (", ..." if len(predicts["targets"]) > 5 else "")
     of = f" of {names}" if names else ""
     if predicts["kind"] == "numbers":
-        return f"predicts numbers{of}"
+        logarithms = predicts["logarithms"]
+        some = f"{sum(logarithms)} of {len(logarithms)} " if not all(logarithms) else ""
+        return f"predicts numbers{of}" + (f", {some}learned as a logarithm" if any(logarithms) else "")
     if predicts["kind"] == "labels":
         return f"predicts {len(predicts['targets']) or 'several'} labels{of}"
     classes = predicts["classes"]

@@ -16,12 +16,13 @@ from isonn.domain import Assessment, GraphDomain
 from isonn.errors import InputError, IsoNNWarning
 from isonn.explain.importance import edge_shares, node_shares
 from isonn.explain.matched import MatchedGraph, NamedContribution, Regions
-from isonn.explain.reasons import Reason, find_reasons
+from isonn.explain.reasons import Reason, factor_text, find_reasons
 from isonn.explain.units import Unit
 from isonn.graphs.edit import input_nodes, on_input_nodes
 from isonn.graphs.io.target_column import unit_of
 from isonn.packing import IntArray
 from isonn.seeding import torch_threads
+from isonn.targets import Target
 
 #: Default number of matches to list; importances always count all.
 LISTED = 100
@@ -188,8 +189,18 @@ class Explanation:
     @property
     def logarithm(self) -> bool:
         """Whether score and contributions are base-10 logarithms of a number: +0.3 is a factor of 2."""
-        logs = getattr(self.target, "logs", None)
-        return logs is not None and bool(logs[self.column])
+        return is_logarithm(self.target, self.column)
+
+    def effect_text(self, contribution: float) -> str:
+        """Return what a contribution does to the score, or to a number that was learned as a logarithm.
+
+        Args:
+            contribution: of a unit, a term or several of them.
+
+        Returns:
+            the contribution with its sign, such as "+0.60"; for a logarithm the factor, such as "\u00d7 4.0".
+        """
+        return factor_text(contribution) if self.logarithm else f"{contribution:+.2f}"
 
     @cached_property
     def assessment(self) -> Assessment | None:
@@ -319,15 +330,17 @@ class Explanation:
             if self.target.numeric
             else f"{self.class_names.get(self.explained, f'class {self.explained}')} with probability {answer:.3f}"
         )
-        scale = ", its base-10 logarithm" if self.logarithm else ""
-        lines = [f"{what}: score {self.score:+.2f}{scale} (base: {self.base:+.2f})"]
+        lines = [f"{what}: score {self.score:+.2f} (base: {self.base:+.2f})"]
+        if self.logarithm:
+            base = f"{10**self.base:.3g} {self.unit}".rstrip()
+            lines = [f"{what}: learned as a logarithm, so each part multiplies or divides it (base: {base})"]
         if self.padding:
             lines.append(f"  {self.padding:+.3f}  everything read beyond the graph's {self.graph.n} nodes")
         for reason in self.reasons[:top]:
             lines.append(f"  {reason}")
         if self.reasons and self.exact:
             rest = self.score - self.base - sum(reason.contribution for reason in self.reasons[:top])
-            lines.append(f"  {rest:+.2f}  everything else, see units and terms")
+            lines.append(f"  {self.effect_text(rest)}  everything else, see units and terms")
         for match in self.matches[:top] if not self.reasons else ():
             rows = ", ".join(map(self.node_name, match.nodes))
             columns = "" if match.columns is None else " to " + ", ".join(map(self.node_name, match.columns))
@@ -388,6 +401,12 @@ class Explanation:
 
     def __repr__(self) -> str:
         return self.summary()
+
+
+def is_logarithm(target: Target, column: int) -> bool:
+    """Return whether the score of a column is the base-10 logarithm of a number."""
+    logs = getattr(target, "logs", None)
+    return logs is not None and bool(logs[column])
 
 
 def node_importance_of(matched: MatchedGraph, column: int) -> NDArray[np.float64]:

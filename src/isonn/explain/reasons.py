@@ -24,8 +24,31 @@ MOST = 5
 STRONGEST = 200
 #: Reasons below this share of the strongest one's contribution are not listed.
 LEAST = 0.1
+#: Logarithms from this on are not shown as a factor, but as a power of ten.
+LARGE = 4
 #: Contributions below this are rounding errors.
 ROUNDING = 1e-12
+
+
+def factor_text(contribution: float) -> str:
+    """Return what a contribution to a base-10 logarithm does to the number itself.
+
+    Args:
+        contribution: its share of the logarithm.
+
+    Returns:
+        the factor by which the number grows or falls.
+
+    Example:
+        >>> factor_text(0.6), factor_text(-0.62), factor_text(0.0), factor_text(-8.0)
+        ('\u00d7 4.0', '\u00f7 4.2', '\u00d7 1.00', '\u00f7 10^8.0')
+    """
+    size = abs(contribution)
+    sign = "\u00f7" if contribution < 0 else "\u00d7"
+    if size >= LARGE:
+        return f"{sign} 10^{size:.1f}"
+    factor = 10.0**size
+    return f"{sign} {factor:.2f}" if factor < 2 else f"{sign} {factor:.1f}" if factor < 10 else f"{sign} {factor:.0f}"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -81,6 +104,11 @@ class Reason(Unit):
             or piece_text(self.graph, self.nodes, e.label_names, e.edge_label_names, e.source.reads)
         )
 
+    @property
+    def effect(self) -> str:
+        """The contribution as text: "+0.60", or "\u00d7 4.0" if the number was learned as a logarithm."""
+        return self.explanation.effect_text(self.contribution)
+
     @cached_property
     def without(self) -> NDArray[np.float64] | None:
         """The model's probabilities (or values) for the graph without the unit, shape (outputs,).
@@ -105,7 +133,7 @@ class Reason(Unit):
 
     def __str__(self) -> str:
         nodes = "" if self.kind in ("set", "connection") else f" ({', '.join(self.names)})"
-        return f"{self.contribution:+.2f}  {self.text}{nodes}"
+        return f"{self.effect}  {self.text}{nodes}"
 
     def __repr__(self) -> str:
         return f"Reason({self})"

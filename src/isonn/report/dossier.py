@@ -21,14 +21,15 @@ from numpy.typing import NDArray
 from isonn import __version__
 from isonn.errors import InputError
 from isonn.experiments.validation import BOOTSTRAPS, SCRAMBLED_GRAPHS, Validation, refit_held_out, scramble
+from isonn.explain.explanation import is_logarithm
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.report.page import render, write
 from isonn.report.sections.units import unit_rows
-from isonn.report.words import capitalized, has_target
+from isonn.report.words import capitalized, effect_words, has_target
 from isonn.seeding import numpy_stream
-from isonn.targets import as_y
+from isonn.targets import Target, as_y
 
 #: The first words of every dossier.
 DRAFT = (
@@ -260,7 +261,7 @@ def _variable(model: Any) -> str:
     kind = "a number" if target.numeric else "one class" if target.exclusive else "several labels"
     said = f"{', '.join(names) or 'y'}: {kind} per graph"
     if target.numeric:
-        return said + (", learned as a base-10 logarithm" if target.logs.any() else "")
+        return said + (", learned as a base-10 logarithm" if _logarithms(target) else "")
     return f"{said} ({', '.join(map(str, target.classes.tolist()))})"
 
 
@@ -351,11 +352,16 @@ def _units(model: Any, graphs: GraphSet) -> Said:
             held = f"{len(row.graphs)} of {len(sample)}"
             if two:
                 held += f", {int((y[list(row.graphs)] == target.classes[1]).sum())} of them {names[1]}"
-            rows.append([names[column], row.text, f"{row.mean:+.3f} ({row.low:+.3f} to {row.high:+.3f})", held])
+            mean, low, high = (
+                effect_words(value, is_logarithm(target, column)) for value in (row.mean, row.low, row.high)
+            )
+            rows.append([names[column], row.text, f"{mean} ({low} to {high})", held])
     words = (
         f"Contributions of named parts to the score of the model, which saw these molecules, over {len(sample)} "
         "of them, with 95 % intervals of the mean."
     )
+    if _logarithms(target):
+        words += " Signs \u00d7 and \u00f7 are factors of a number that was learned as a logarithm."
     return words, ((_column(model), "part", "mean contribution", "molecules"), rows)
 
 
@@ -366,6 +372,10 @@ def _pieces(model: Any) -> Said:
             counts = "; ".join(f"{held} of {of} in {name}" for name, (held, of) in reason.graphs.items())
             rows.append([str(explained), reason.text, counts])
     return "", ((_column(model), "piece", "training graphs that have it"), rows)
+
+
+def _logarithms(target: Target) -> bool:
+    return any(is_logarithm(target, column) for column in range(target.outputs))
 
 
 def _column(model: Any) -> str:

@@ -15,7 +15,7 @@ from isonn.graphs.graph import Graph
 from isonn.report.counts import Holders
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_explained
 from isonn.report.waterfall import waterfall
-from isonn.report.words import CONNECTIONS, Naming, listed, percent_text, reason_words
+from isonn.report.words import CONNECTIONS, Naming, effect_words, listed, percent_text, reason_words
 
 #: How units that are not deleted are removed.
 REMOVED = {
@@ -40,6 +40,7 @@ class ReasonRow:
         nodes: its nodes, by name; "" if the text names them.
         members: its nodes, by number.
         contribution: its contribution to the score.
+        effect: the contribution as text; a factor if the number was learned as a logarithm.
         without: the prediction with the piece deleted, as text; "" if nothing is left.
         flips: the class predicted then, if it differs, else "".
         removed: how the piece was removed, in words.
@@ -50,6 +51,7 @@ class ReasonRow:
     def __init__(self, reason: Reason, naming: Naming, holders: Holders | None) -> None:
         e, left = reason.explanation, reason.without
         self.text, self.members, self.contribution = reason_words(reason), reason.nodes, reason.contribution
+        self.effect = effect_words(reason.contribution, e.logarithm)
         self.nodes = "" if reason.kind in CONNECTIONS else listed(reason.names)
         self.removed, self.agrees = REMOVED.get(reason.kind, "With it deleted"), reason.agrees
         self.held = "" if holders is None else holders.words(reason, naming)
@@ -139,9 +141,10 @@ def _scale(explanation: Explanation, naming: Naming) -> str:
     target, base = explanation.target, f"base: before any part of the {naming.noun} counts"
     if explanation.source.predict is None:  # aligned models compare with a mean graph
         base = f"base: that of a mean training {naming.noun}"
+    if explanation.logarithm:
+        return f"The number was learned as a logarithm, so each part multiplies or divides it ({base})."
     if target.numeric:
-        value = "the base-10 logarithm of the predicted value" if explanation.logarithm else "the predicted value"
-        return f"The score is {value} ({base})."
+        return f"The score is the predicted value ({base})."
     name = naming.class_(explanation.explained)
     if target.exclusive and len(explanation.classes) > 2:
         return f"The score of {name} becomes its probability beside those of the other classes ({base})."

@@ -12,7 +12,7 @@ from isonn.report.dossier import Dossier, Said, fill_form
 from isonn.report.draw import draw_explained
 from isonn.report.panels import reason_marks
 from isonn.report.sections.trust import TrustRow
-from isonn.report.words import Naming, reason_words, signed
+from isonn.report.words import Naming, effect_words, reason_words, signed
 
 
 def prediction_dossier(
@@ -34,23 +34,33 @@ def prediction_dossier(
         predicted = f"{naming.target(e.explained)}: {value:.3g}"
     marks = reason_marks(e.reasons[:1])
     drawing = draw_explained(e, title="The structure", marks=marks, shown=range(len(marks)))
-    reasons = [[reason_words(reason), signed(reason.contribution)] for reason in e.reasons]
+    reasons = [[reason_words(reason), effect_words(reason.contribution, e.logarithm)] for reason in e.reasons]
     said: dict[str, Said] = {
         "identity": ("", (("what", "value"), [[key, value] for key, value in facts.items()])),
         "structure": ("", None, False, drawing.svg),
         "date": date.today().isoformat(),
         "predicted": predicted,
-        "model": f"isonn {__version__}. Score {signed(e.score)}, base {signed(e.base)}.",
+        "model": f"isonn {__version__}. {_score(e)}",
         "domain": "This model has none.",
         "reasons": "No piece speaks for or against the prediction.",
     }
     if reasons:
-        said["reasons"] = ("Contributions to the score:", (("piece", "contribution"), reasons))
+        what = "Factors of the predicted number:" if e.logarithm else "Contributions to the score:"
+        said["reasons"] = (what, (("piece", "factor" if e.logarithm else "contribution"), reasons))
     if rules is not None and e.target.exclusive and len(e.classes) == 2:
         said["rules"] = _second_opinion(e, rules, naming)
     answer = f"{predicted}. {'' if e.domain is None else e.domain.text}".rstrip()
     title = f"Prediction for {naming.noun} {name}" if name.isdecimal() else f"Prediction for {name}"
     return Dossier(title, answer, fill_form("qprf", said | _trust(e, naming)))
+
+
+def _score(explanation: Explanation) -> str:
+    """Say from which base the reasons lead to the prediction."""
+    e = explanation
+    if e.logarithm:
+        base = f"{10**e.base:.3g} {e.unit}".rstrip()
+        return f"The number was learned as a logarithm. Base, before any part counts: {base}."
+    return f"Score {signed(e.score)}, base {signed(e.base)}."
 
 
 def _trust(explanation: Explanation, naming: Naming) -> dict[str, Said]:

@@ -28,7 +28,7 @@ from isonn.report.draw import (
 )
 from isonn.report.panels import reason_marks
 from isonn.report.waterfall import beside, waterfall
-from isonn.report.words import Naming, capitalized, percent_text, reason_words, signed
+from isonn.report.words import Naming, capitalized, effect_words, percent_text, reason_words
 
 if TYPE_CHECKING:
     from isonn.report.draw import Drawing
@@ -101,7 +101,8 @@ def explanation_html(explanation: Explanation) -> str:
     """Return the prediction, the drawing and the reasons, for a notebook."""
     drawing = _drawing(explanation)
     items = "".join(
-        f"<li>{escape(reason_words(reason))} ({signed(reason.contribution)})</li>" for reason in explanation.reasons
+        f"<li>{escape(reason_words(reason))} ({effect_words(reason.contribution, explanation.logarithm)})</li>"
+        for reason in explanation.reasons
     )
     reasons = f"<ol>{items}</ol>" if items else "<p>No piece of this graph speaks for or against the prediction.</p>"
     lead, note = escape(answer(explanation)), escape(drawing.note)

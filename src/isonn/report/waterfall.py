@@ -51,7 +51,7 @@ def steps_of(explanation: Explanation) -> list[Step]:
         *_strongest(units, UNITS, "other units"),
         *_strongest(terms, TERMS, "other terms"),
         *_strongest(absent, 0, "absent pieces"),
-        Step("score", explanation.score, total=True),
+        Step("predicted" if explanation.logarithm else "score", explanation.score, total=True),
     ]
 
 
@@ -80,7 +80,7 @@ def waterfall(explanation: Explanation) -> str:
     height = ROW * len(steps) + 8
     parts = [
         f'<svg class="isonn waterfall" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" '
-        f'aria-label="What adds up to the score {explanation.score:+.2f}">',
+        f'aria-label="{_what(explanation)}">',
         f'<path class="zero" d="M{zero:.1f} 2V{height - 4}"/>',
     ]
     for i, (step, (start, end)) in enumerate(zip(steps, spans, strict=True)):
@@ -89,12 +89,25 @@ def waterfall(explanation: Explanation) -> str:
         parts.append(
             f'<g class="{kind}"><text class="name" x="{LEFT - 10}" y="{y + 16}">{escape(shortened(step.name, NAME))}'
             f'</text><rect x="{x:.1f}" y="{y + 3}" width="{max(width, 1):.1f}" height="{ROW - 7}"/>'
-            f'<text class="value" x="{WIDTH - 4}" y="{y + 16}">{step.value:+.2f}</text></g>'
+            f'<text class="value" x="{WIDTH - 4}" y="{y + 16}">{escape(_value(step, explanation))}</text></g>'
         )
         if i + 1 < len(steps):
             x = LEFT + (end - low) * scale
             parts.append(f'<path class="step" d="M{x:.1f} {y + ROW - 4}v7"/>')
     return "".join([*parts, "</svg>"])
+
+
+def _value(step: Step, explanation: Explanation) -> str:
+    """Return the number beside a bar; totals of a logarithm are the number itself."""
+    if step.total and explanation.logarithm:
+        return f"{10**step.value:.3g}"
+    return explanation.effect_text(step.value)
+
+
+def _what(explanation: Explanation) -> str:
+    if explanation.logarithm:
+        return f"What leads to the prediction {10**explanation.score:.3g}"
+    return f"What adds up to the score {explanation.score:+.2f}"
 
 
 def beside(left: str, right: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.explain.reasons import factor_text
 from isonn.explain.text import connections
 from isonn.graphs.graph import GraphSet
 from isonn.report.draw import shortened
@@ -205,6 +206,16 @@ def percent_text(share: float) -> str:
     if 0.9995 <= share < 1:
         return "> 99.9 %"
     return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def effect_words(contribution: float, logarithm: bool) -> str:
+    """Format a contribution to a score, or the factor it is if the score is the logarithm of a number.
+
+    Example:
+        >>> effect_words(0.6, logarithm=False), effect_words(0.6, logarithm=True)
+        ('+0.600', '\u00d7 4.0')
+    """
+    return factor_text(contribution) if logarithm else signed(contribution)
 
 
 def signed(value: float) -> str:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.explain.explanation import Explanation, node_importance_of
+from isonn.explain.explanation import Explanation, is_logarithm, node_importance_of
 from isonn.explain.reasons import Reason
 from isonn.explain.units import REST, find_partition
 from isonn.report.cases import Cases
 from isonn.report.counts import Counts, count_by_class, sides_of
 from isonn.report.page import Section
-from isonn.report.words import speaking
+from isonn.report.words import effect_words, speaking
 
 #: Maximum number of units that raise and that lower a score, of those in a sentence, and of classes or labels.
 LISTED, NAMED, OUTPUTS = 12, 3, 30
@@ -211,6 +211,8 @@ class UnitGroup:
         sentence: what speaks for it and against it.
         lines: those that raise its score, then those that lower it.
         skeleton: frequent rings and chains of carbon, which tell the size, in words.
+        does: the heading of the contributions.
+        logarithm: whether contributions are factors of a number that was learned as a logarithm.
         largest: the largest absolute mean contribution.
     """
 
@@ -220,10 +222,20 @@ class UnitGroup:
         self.largest = max((abs(row.mean) for row in shown), default=0.0)
         self.lines = [UnitLine(cases, row, value, numbers) for row in shown]
         self.sentence, self.skeleton = _sentence(cases, value, self.lines, self.largest), ""
-        common = [f"{row.text} {row.mean:+.2f} (in {len(row.graphs):,})" for row in rows if row.skeleton][:NAMED]
+        self.logarithm = cases.target.numeric and is_logarithm(cases.target, int(value))
+        self.does = f"Speaks for {self.name}"
+        if cases.target.numeric:
+            self.does = "Multiplies the value" if self.logarithm else "Adds to the value"
+        common = [f"{row.text} {self.effect(row.mean)} (in {len(row.graphs):,})" for row in rows if row.skeleton][
+            :NAMED
+        ]
         if common:
             noun, means = cases.naming.noun, ", ".join(common)
             self.skeleton = f"Left out, because they are the size of a {noun} rather than an answer: {means}."
+
+    def effect(self, contribution: float) -> str:
+        """Return a mean contribution as text."""
+        return effect_words(contribution, self.logarithm)
 
 
 def unit_groups(cases: Cases) -> list[UnitGroup]:
