@@ -11,6 +11,7 @@ import pytest
 
 import isonn
 from isonn.report.charts import scatter
+from isonn.report.explain_page import explain_page
 from isonn.report.model_page import ModelPage
 from isonn.report.page_models import held_out
 from isonn.report.sections.units import unit_rows
@@ -110,6 +111,22 @@ def test_units_of_a_number_learned_as_a_logarithm_are_factors(clf):
     assert "Adds to the value" not in text
     reason = page.cases.panels[0].reasons[0]
     assert f"{reason.effect} {'raises' if reason.contribution > 0 else 'lowers'} IC50" in text
+
+
+def test_every_number_of_a_page_has_its_unit():
+    graphs = replace(isonn.molecules.from_smiles(SMILES, LENGTH - 3), target_names=("shift (ppm)",))
+    reg = isonn.SubgraphRegressor(3, keep_examples=True, random_state=0).fit(graphs)
+    text, panels = explain_page(reg, graphs, [0, 3, 7], quiet=True)
+    removed = re.findall(r", (?:and )?the model says (\S+ ?\w*)", text)
+    cells = re.findall(r'data-label="(?:True value|With 90 % probability)">([^<]*)<', text)
+    tiles = re.findall(r"<dd><strong>([^<]*)</strong>", text)
+    shown = [*removed, *cells, *tiles, *(panel.predicted for panel in panels), *(panel.truth for panel in panels)]
+    assert len(removed) == sum(len(panel.reasons) for panel in panels)
+    assert len(shown) > 20
+    assert [number for number in shown if not number.endswith(" ppm")] == []
+    page = ModelPage(held_out(reg, graphs), quiet=True)
+    assert [tile.value[-4:] for tile in page.header.tiles] == [" ppm", " ppm"]
+    assert page.units[0].does == "Adds to the value (ppm)"
 
 
 def test_each_label_has_its_table_and_names_are_escaped():

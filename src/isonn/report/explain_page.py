@@ -24,7 +24,7 @@ from isonn.report.sections.provenance import provenance_section
 from isonn.report.sections.suggestions import suggestions_section
 from isonn.report.sections.templates import matched_templates_section
 from isonn.report.sections.trust import trust_section
-from isonn.report.words import Naming, count_text, percent_text, speaking
+from isonn.report.words import Naming, count_text, number_text, percent_text, speaking
 
 #: Default number of graphs on a page.
 FIRST = 20
@@ -148,8 +148,9 @@ def _answer_of_several(panels: Sequence[Panel]) -> str:
 def _numeric_tiles(panels: Sequence[Panel]) -> list[Tile]:
     values = [panel.value for panel in panels if panel.value is not None]
     about = f"of {len(panels)} {panels[0].noun}s"
-    mean = Tile("Mean prediction", f"{sum(values) / len(values):.3g}", about, main=True)
-    return [mean, Tile("Predictions", f"{min(values):.3g} to {max(values):.3g}", "lowest to highest")]
+    unit = panels[0].unit
+    mean = Tile("Mean prediction", number_text(sum(values) / len(values), unit), about, main=True)
+    return [mean, Tile("Predictions", f"{min(values):.3g} to {number_text(max(values), unit)}", "lowest to highest")]
 
 
 def _class_tiles(panels: Sequence[Panel]) -> list[Tile]:

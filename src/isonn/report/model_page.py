@@ -27,7 +27,7 @@ from isonn.report.sections.provenance import provenance_section
 from isonn.report.sections.templates import template_cards_section
 from isonn.report.sections.units import UnitGroup, unit_groups, units_section
 from isonn.report.trivial import trivial_tile
-from isonn.report.words import percent_text
+from isonn.report.words import number_text, percent_text
 from isonn.targets import as_y
 
 #: Default number of graphs on a page.
@@ -168,8 +168,10 @@ class ModelPage:
         metrics = target.metrics(np.asarray(self.graphs.y)[numbers], predicted)
         if target.numeric:
             error = error_of(self.cases)
-            about = f"mean absolute error {error['mae']:.3g}, r {error['pearson']:.2f}, R² {metrics['r2']:.2f}"
-            return Tile("Typical error (RMSE)", f"{metrics['rmse']:.3g}", about, main=True)
+            unit = self.cases.naming.unit() if target.outputs == 1 else ""  # several columns have no common unit
+            mae = number_text(error["mae"], self.cases.naming.unit())
+            about = f"mean absolute error {mae}, r {error['pearson']:.2f}, R² {metrics['r2']:.2f}"
+            return Tile("Typical error (RMSE)", number_text(metrics["rmse"], unit), about, main=True)
         about = f"{round(metrics['accuracy'] * len(numbers)):,} of {len(numbers):,} right"
         if target.exclusive:
             return Tile("Accuracy", percent_text(metrics["accuracy"]), about, main=True)
@@ -210,10 +212,11 @@ def answer_of_pieces(cases: Cases, explained: Any, pieces: Sequence[Piece]) -> A
 def _answer_text(cases: Cases, explained: Any, piece: Piece | None) -> str:
     name, noun = cases.output_name(explained), cases.naming.noun
     if piece is not None and piece.means is not None:
+        unit = cases.naming.unit(explained)
         return (
             f"{piece.held:,} of the {piece.total:,} {noun}s contain {piece.phrase}, the most important piece that not "
-            f"all contain: their mean {cases.naming.target(explained).removeprefix('the ')} is {piece.means[0]:.3g}, "
-            f"that of the others {piece.means[1]:.3g}."
+            f"all contain: their mean {cases.naming.target(explained).removeprefix('the ')} is "
+            f"{number_text(piece.means[0], unit)}, that of the others {number_text(piece.means[1], unit)}."
         )
     if piece is not None and piece.counts[0][0] == name:
         return _counted(piece, f"{noun}s that {cases.naming.being(explained)}")

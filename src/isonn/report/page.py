@@ -19,7 +19,7 @@ from isonn.errors import InputError, MissingDependencyError
 from isonn.files import atomic_file
 from isonn.report.draw import Drawing
 from isonn.report.panels import Panel, leading_reason
-from isonn.report.words import capitalized, percent_text, side, signed
+from isonn.report.words import capitalized, number_text, percent_text, side, signed
 
 #: Number of panels drawn at once; page.js has the same number.
 AT_ONCE = 100
@@ -167,6 +167,7 @@ def _environment() -> Any:
     environment.filters.update(
         percent=percent_text,
         signed=signed,
+        number=number_text,
         capitalize_first=capitalized,
         index=_index,
         short=_short,

@@ -124,7 +124,7 @@ def refitted(job: Job, result: Mapping[str, Any], graphs: GraphSet) -> PageModel
         raise InputError(f"{graphs.name} has no targets to fit the model again; give the data of the run")
     settings = {**job.settings, **(result.get("chosen") or {})}
     clf = build(job.method, settings, job.weight_seed, int(graphs.sizes.max()), target_kind(graphs.y) == "numbers")
-    clf.fit(graphs[train], graphs.y[train])
+    clf.fit(graphs[train])  # with its y, so that the model knows the names and units of its columns
     origin = f"{job.method}, fitted on the {len(train)} training graphs of seed {job.seed}, fold {job.fold}"
     if not _agree(clf.predict(graphs[test]), result["predictions"]):
         origin += ", with predictions that differ from the stored ones (another version of a library?)"

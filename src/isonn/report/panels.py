@@ -15,7 +15,7 @@ from isonn.graphs.graph import Graph
 from isonn.report.counts import Holders
 from isonn.report.draw import Drawing, Mark, Symbols, describe, draw_explained
 from isonn.report.waterfall import waterfall
-from isonn.report.words import CONNECTIONS, Naming, effect_words, listed, percent_text, reason_words
+from isonn.report.words import CONNECTIONS, Naming, effect_words, listed, number_text, percent_text, reason_words
 
 #: How units that are not deleted are removed.
 REMOVED = {
@@ -58,7 +58,7 @@ class ReasonRow:
         self.without, self.flips = "", ""
         if left is not None:
             value = float(left[e.column])
-            self.without = f"{value:.3g}" if e.target.numeric else percent_text(value)
+            self.without = number_text(value, e.unit) if e.target.numeric else percent_text(value)
             self.flips = _flips(e, left, naming)
 
 
@@ -105,11 +105,12 @@ class Panel:
         numeric = e.target.numeric
         self.number, self.name, self.noun, self.about = number, name, naming.noun, describe(e.graph)
         self.smiles = str(e.graph.row.get("smiles", "")) if e.graph.kind == "molecules" else ""
-        self.truth = None if truth is None else f"{truth:.3g}" if numeric else naming.class_(truth)
+        self.truth = None if truth is None else number_text(truth, e.unit) if numeric else naming.class_(truth)
         self.right = bool(truth == e.label) if truth is not None and e.target.exclusive else None
         self.predicted, self.explained = _answer_text(e, e.probabilities, naming), naming.output(e.explained, e.target)
         self.certainty = _certainty(e, self.predicted, naming)
         self.value: float | None = answers[e.column] if numeric else None
+        self.unit = e.unit
         self.confidence: float | None = None if numeric else answers[e.column]
         self.probabilities = [] if numeric else list(zip(map(naming.class_, e.classes), answers, strict=True))
         self.score, self.base, self.logarithm, self.count = e.score, e.base, e.logarithm, e.count
@@ -139,12 +140,13 @@ def leading_reason(panels: Sequence[Panel]) -> tuple[str, int]:
 def _scale(explanation: Explanation, naming: Naming) -> str:
     """Say what score and base are."""
     target, base = explanation.target, f"base: before any part of the {naming.noun} counts"
+    unit = f" in {explanation.unit}" if explanation.unit else ""
     if explanation.source.predict is None:  # aligned models compare with a mean graph
         base = f"base: that of a mean training {naming.noun}"
     if explanation.logarithm:
-        return f"The number was learned as a logarithm, so each part multiplies or divides it ({base})."
+        return f"The number{unit} was learned as a logarithm, so each part multiplies or divides it ({base})."
     if target.numeric:
-        return f"The score is the predicted value ({base})."
+        return f"The score is the predicted value{unit} ({base})."
     name = naming.class_(explanation.explained)
     if target.exclusive and len(explanation.classes) > 2:
         return f"The score of {name} becomes its probability beside those of the other classes ({base})."
@@ -187,7 +189,7 @@ def _certainty(explanation: Explanation, predicted: str, naming: Naming) -> str:
 def _answer_text(explanation: Explanation, answers: NDArray[np.float64], naming: Naming) -> str:
     """Return the class, all labels, or the number that these answers predict."""
     if explanation.target.numeric:
-        return f"{explanation.probabilities[explanation.column]:.3g} {explanation.unit}".rstrip()
+        return number_text(explanation.probabilities[explanation.column], explanation.unit)
     if not explanation.target.exclusive:
         return ", ".join(map(naming.class_, explanation.classes[answers > 0.5].tolist())) or "no label"
     return naming.class_(explanation.classes[int(answers.argmax())])

@@ -12,7 +12,7 @@ from isonn.report.dossier import Dossier, Said, fill_form
 from isonn.report.draw import draw_explained
 from isonn.report.panels import reason_marks
 from isonn.report.sections.trust import TrustRow
-from isonn.report.words import Naming, effect_words, reason_words, signed
+from isonn.report.words import Naming, effect_words, number_text, reason_words, signed
 
 
 def prediction_dossier(
@@ -31,7 +31,7 @@ def prediction_dossier(
     value = float(e.probabilities[e.column])
     predicted = f"{naming.class_(e.label)}, probability {value:.3f}"
     if e.target.numeric:
-        predicted = f"{naming.target(e.explained)}: {value:.3g}"
+        predicted = f"{naming.target(e.explained)}: {number_text(value, e.unit)}"
     marks = reason_marks(e.reasons[:1])
     drawing = draw_explained(e, title="The structure", marks=marks, shown=range(len(marks)))
     reasons = [[reason_words(reason), effect_words(reason.contribution, e.logarithm)] for reason in e.reasons]
@@ -58,7 +58,7 @@ def _score(explanation: Explanation) -> str:
     """Say from which base the reasons lead to the prediction."""
     e = explanation
     if e.logarithm:
-        base = f"{10**e.base:.3g} {e.unit}".rstrip()
+        base = number_text(10**e.base, e.unit)
         return f"The number was learned as a logarithm. Base, before any part counts: {base}."
     return f"Score {signed(e.score)}, base {signed(e.base)}."
 

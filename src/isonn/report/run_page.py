@@ -22,6 +22,7 @@ from isonn.report.sections import comparison
 from isonn.report.sections.comparison import Comparison, best_of, kind_of, metric_text
 from isonn.report.sections.provenance import group_facts, provenance_section, twins_text
 from isonn.report.sections.templates import template_cards_section
+from isonn.report.words import Naming
 
 #: Metrics of numbers on the first screen, beside the one that is tested.
 MORE = ("mae", "pearson")
@@ -67,7 +68,7 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
         page, missing = _model_page(shown, graphs.get(shown.name), why, model, graphs_shown, quiet)
         header = Header("isonn report", title, _headline(run.groups), note=missing, wide=True)
         if page is not None:
-            header = _with_run_tiles(page.header, shown.rows, page.models.method, page.cases.naming.noun)
+            header = _with_run_tiles(page.header, shown.rows, page.models.method, page.cases.naming)
     sections = _sections(run, compared, graphs, page, several)
     warnings = _warnings(run, graphs)
     text = render_page(f"{title}: isonn report", header, sections, warnings, contents=True)
@@ -121,17 +122,23 @@ def _model_page(
     return ModelPage(models, most, quiet), ""
 
 
-def _with_run_tiles(header: Header, rows: Sequence[Row], method: str, noun: str) -> Header:
+def _with_run_tiles(header: Header, rows: Sequence[Row], method: str, naming: Naming) -> Header:
     """Return the first screen: the scores of the run over all seeds, if it includes a trivial method."""
     best = best_of([row for row in rows if row.method == method])
     trivial = best_of([row for row in rows if kind_of(row.method) == "trivial"])
     if best is None or trivial is None:
         return header
-    about = f"{METRICS[next(iter(best.metrics))].heading} on held-out {noun}s"
-    more = ", ".join(f"{METRICS[name].heading} {best.metrics[name]}" for name in MORE if name in best.metrics)
+    about = f"{METRICS[next(iter(best.metrics))].heading} on held-out {naming.noun}s"
+    unit = {"rmse": naming.unit(), "mae": naming.unit()} if len(naming.targets) == 1 else {}
+    more = ", ".join(
+        f"{METRICS[name].heading} {best.metrics[name]} {unit.get(name, '')}".rstrip()
+        for name in MORE
+        if name in best.metrics
+    )
+    error = unit.get(next(iter(best.metrics)), "")
     tiles = [
-        Tile(method, metric_text(best), f"{about}; {more}" if more else about, main=True),
-        Tile(f"Best trivial method: {trivial.method}", metric_text(trivial), about),
+        Tile(method, f"{metric_text(best)} {error}".rstrip(), f"{about}; {more}" if more else about, main=True),
+        Tile(f"Best trivial method: {trivial.method}", f"{metric_text(trivial)} {error}".rstrip(), about),
     ]
     return replace(header, tiles=tiles)
 

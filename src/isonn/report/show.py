@@ -28,7 +28,7 @@ from isonn.report.draw import (
 )
 from isonn.report.panels import reason_marks
 from isonn.report.waterfall import beside, waterfall
-from isonn.report.words import Naming, capitalized, effect_words, percent_text, reason_words
+from isonn.report.words import Naming, capitalized, effect_words, number_text, percent_text, reason_words
 
 if TYPE_CHECKING:
     from isonn.report.draw import Drawing
@@ -114,7 +114,7 @@ def answer(explanation: Explanation) -> str:
     value = float(explanation.probabilities[explanation.column])
     if explanation.target.numeric:
         named = explanation.class_names.get(explanation.column, "")
-        return f"Predicted {shortened(named)} {value:.3g}.".replace("  ", " ")
+        return f"Predicted {shortened(named)} {number_text(value, explanation.unit)}.".replace("  ", " ")
     name = Naming.of_explanation(explanation).class_(explanation.explained)
     return f"{capitalized(name)} with probability {percent_text(value)}."
 

@@ -7,7 +7,7 @@ import numpy as np
 from isonn.graphs.graph import GraphSet
 from isonn.report.page import Tile
 from isonn.report.page_models import folds_of
-from isonn.report.words import percent_text
+from isonn.report.words import Naming, number_text, percent_text
 from isonn.targets import Target
 
 
@@ -24,7 +24,8 @@ def trivial_tile(graphs: GraphSet, target: Target) -> Tile | None:
         guesses[test] = mean if target.numeric else mean > 0.5
     metrics = target.metrics(y, guesses)
     if target.numeric:
-        return Tile("Trivial: always the mean", f"{metrics['rmse']:.3g}", "typical error (RMSE)")
+        unit = Naming.of(graphs).unit() if target.outputs == 1 else ""
+        return Tile("Trivial: always the mean", number_text(metrics["rmse"], unit), "typical error (RMSE)")
     about = f"{round(metrics['accuracy'] * len(graphs)):,} of {len(graphs):,} right"
     return Tile("Trivial: the most frequent value of each label", "0.500", f"all labels: {about}")
 

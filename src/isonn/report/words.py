@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from isonn.explain.reasons import factor_text
 from isonn.explain.text import connections
 from isonn.graphs.graph import GraphSet
+from isonn.graphs.io.target_column import unit_of
 from isonn.report.draw import shortened
 from isonn.report.matrix import suits
 from isonn.targets import Target
@@ -78,6 +79,10 @@ class Naming:
     def output(self, value: Any, target: Target) -> str:
         """Return the name of a class, or of a column of numbers."""
         return self.target(value) if target.numeric else self.class_(value)
+
+    def unit(self, column: Any = 0) -> str:
+        """Return the unit of a column of numbers, from its name; "" if it has none."""
+        return unit_of(self.targets[int(column)]) if int(column) < len(self.targets) else ""
 
     def target(self, column: Any = 0) -> str:
         """Return the name of a column of numbers."""
@@ -206,6 +211,16 @@ def percent_text(share: float) -> str:
     if 0.9995 <= share < 1:
         return "> 99.9 %"
     return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def number_text(value: float, unit: str) -> str:
+    """Format a number with its unit, to three digits.
+
+    Example:
+        >>> number_text(0.54129, "uM"), number_text(2, "")
+        ('0.541 uM', '2')
+    """
+    return f"{value:.3g} {unit}".rstrip()
 
 
 def effect_words(contribution: float, logarithm: bool) -> str:

@@ -9,6 +9,7 @@ from isonn.packing import Floats
 from isonn.report.cases import Cases
 from isonn.report.charts import scatter
 from isonn.report.page import Section
+from isonn.report.words import number_text
 
 
 def measured_and_predicted(cases: Cases) -> tuple[Floats, Floats]:
@@ -33,13 +34,15 @@ def parity_section(cases: Cases) -> Section | None:
     if not cases.target.numeric:
         return None
     y, guess = measured_and_predicted(cases)
-    name = cases.naming.target()
+    name, unit = cases.naming.target(), cases.naming.unit()
     x, up = y.tolist(), guess.tolist()
+    error = error_of(cases)
     content = {
         "parity": scatter(x, up, f"predicted against measured {name}", "measured", "predicted", diagonal=True),
         "residuals": scatter(up, (guess - y).tolist(), f"residuals of {name}", "predicted", "predicted - measured"),
-        "error": error_of(cases),
+        "error": error,
         "number": len(y),
         "noun": cases.naming.noun,
+        "mae": number_text(error["mae"], unit),
     }
     return Section("parity", "Predicted and measured", content, "Errors")

@@ -40,6 +40,7 @@ class Piece:
         counts: per class its name, the graphs that contain it, and all of them.
         examples: numbers of graphs that contain it.
         example: one of them, drawn with the piece highlighted, or None.
+        unit: of numbers, their unit, else "".
         means: of numbers, the mean of graphs that contain it and of the others; else None.
         times: per entry of ``counts``, how often its graphs contain the piece on average; () unless only that tells
             the classes apart.
@@ -54,6 +55,7 @@ class Piece:
         self.phrase = _phrase(self.text, cases)
         self.drawing = draw_template(reason.template, graphs.kind, title=self.text, symbols=look)
         self.counts, self.times = count_by_class(held, sides), _times(held, times, sides)
+        self.unit = cases.naming.unit(reason.explained) if cases.target.numeric else ""
         self.means = _means(held, graphs, int(reason.explained)) if cases.target.numeric else None
         of_class = held & sides[0][1]  # the graphs of its class that contain it, if there are any, smallest first
         examples = np.flatnonzero(of_class if of_class.any() else held).tolist()

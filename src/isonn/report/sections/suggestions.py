@@ -8,7 +8,7 @@ from isonn.explain.suggest import Suggestion, read_goal
 from isonn.report.cases import Cases
 from isonn.report.draw import draw_explained
 from isonn.report.page import Section
-from isonn.report.words import percent_text
+from isonn.report.words import number_text, percent_text
 
 #: Suggestions drawn for a graph.
 SHOWN = 6
@@ -31,7 +31,7 @@ def _drawn(cases: Cases, suggestion: Suggestion, goal: Any) -> dict[str, Any]:
     clf = cases.clf
     e = clf.explain(suggestion.graph, label=goal if clf.target_.exclusive else None)
     drawing = draw_explained(e, cases.look, title=f"{suggestion.text} {suggestion.smiles}".strip())
-    answer = f"{suggestion.answer:.3g}" if clf.target_.numeric else percent_text(suggestion.answer)
+    answer = number_text(suggestion.answer, e.unit) if clf.target_.numeric else percent_text(suggestion.answer)
     if clf.target_.exclusive:
         answer += f" {cases.naming.class_(goal)}"
     about = [] if suggestion.similarity is None else [f"similarity {suggestion.similarity:.2f}"]

@@ -9,7 +9,7 @@ from isonn.domain import Neighbour
 from isonn.explain.explanation import Explanation
 from isonn.report.draw import Mark, Symbols, draw_graph, shortened
 from isonn.report.page import Section
-from isonn.report.words import Naming
+from isonn.report.words import Naming, number_text
 
 #: Maximum number of graphs that are listed, and of graphs whose unseen pieces are drawn.
 LISTED, DRAWN = 50, 3
@@ -71,7 +71,7 @@ def _range_words(explanation: Explanation, naming: Naming) -> str:
     """Return the interval or set of a prediction in words, "" if there is none."""
     interval, values = explanation.interval, explanation.prediction_set
     if interval is not None:
-        return f"{interval[0]:.3g} to {interval[1]:.3g}"
+        return f"{interval[0]:.3g} to {number_text(interval[1], explanation.unit)}"
     if values is None:
         return ""
     if not explanation.target.exclusive:
@@ -87,7 +87,7 @@ def _value_words(value: Any, explanation: Explanation, naming: Naming) -> str:
         return "unknown"
     if explanation.target.exclusive:
         return naming.class_(value)
-    return f"{value:.3g}"
+    return number_text(value, explanation.unit)
 
 
 def _case(case: Neighbour, explanation: Explanation, naming: Naming) -> tuple[str, str, str, str]:

@@ -224,8 +224,9 @@ class UnitGroup:
         self.sentence, self.skeleton = _sentence(cases, value, self.lines, self.largest), ""
         self.logarithm = cases.target.numeric and is_logarithm(cases.target, int(value))
         self.does = f"Speaks for {self.name}"
+        unit = f" ({cases.naming.unit(value)})" if cases.target.numeric and cases.naming.unit(value) else ""
         if cases.target.numeric:
-            self.does = "Multiplies the value" if self.logarithm else "Adds to the value"
+            self.does = "Multiplies the value" if self.logarithm else f"Adds to the value{unit}"
         common = [f"{row.text} {self.effect(row.mean)} (in {len(row.graphs):,})" for row in rows if row.skeleton][
             :NAMED
         ]
