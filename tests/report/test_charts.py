@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
-from isonn.report.charts import Strip, dot_plot, line_chart
+from isonn.report.charts import Strip, dot_plot, line_chart, scatter
 
 
 def test_larger_values_lie_further_right_and_all_lie_inside():
@@ -17,6 +18,20 @@ def test_larger_values_lie_further_right_and_all_lie_inside():
     assert places == sorted(places)
     assert all(0 <= place <= 360 for place in places)
     assert "title &lt;b&gt;" in svg
+
+
+def test_a_log_axis_gives_equal_factors_equal_room_and_marks_its_ticks():
+    for values in ([0.01, 0.1, 1.0, 10.0, 1000.0], [2.0, 4.0, 8.0], [3.0, 3.0], [1e-9, 1.0, 1e12]):
+        picture = scatter(values, values, "t", "x", "y", diagonal=True, logarithmic=True)
+        dots = [float(x) for x in re.findall(r'<circle class="small" cx="([\d.]+)"', picture)]
+        ticks = re.findall(r'<text class="tick" x="([\d.]+)" y="228">([^<]+)<', picture)
+        assert all(44 <= x <= 350 for x in dots)
+        places = np.array([*dots, *(float(x) for x, _ in ticks)])
+        logs = np.log10([*values, *(float(text) for _, text in ticks)])
+        assert ticks
+        assert len(ticks) < 10
+        if np.ptp(logs):
+            np.testing.assert_allclose(np.polyval(np.polyfit(logs, places, 1), logs), places, atol=0.1)
 
 
 def test_equal_values_have_an_axis():

@@ -109,6 +109,7 @@ def test_units_of_a_number_learned_as_a_logarithm_are_factors(clf):
         assert sign == ("\u00d7" if line.row.mean > 0 else "\u00f7")
     text = page.html()
     assert "Adds to the value" not in text
+    assert "predicted / measured" in text  # on log axes a residual is a factor
     reason = page.cases.panels[0].reasons[0]
     assert f"{reason.effect} {'raises' if reason.contribution > 0 else 'lowers'} IC50" in text
 

@@ -81,17 +81,32 @@ def line_chart(lines: Mapping[str, Mapping[int, float]], title: str, across: str
 
 
 def scatter(
-    across: Sequence[float], up: Sequence[float], title: str, x_name: str, y_name: str, diagonal: bool = False
+    across: Sequence[float],
+    up: Sequence[float],
+    title: str,
+    x_name: str,
+    y_name: str,
+    diagonal: bool = False,
+    logarithmic: bool = False,
 ) -> str:
-    """Draw a dot per pair of numbers, with the diagonal (both axes alike) or the line at 0."""
+    """Draw a dot per pair of numbers, with the diagonal (both axes alike) or the line at 0 (at 1 on log axes).
+
+    Args:
+        across, up: the numbers; positive on log axes.
+        title: what a screen reader says.
+        x_name, y_name: the names of the axes.
+        diagonal: draw the line of equal numbers.
+        logarithmic: both axes have a logarithmic scale.
+    """
     points = list(zip(across, up, strict=True))[:_DOTS]
     if not points:
         return ""
     every = [value for point in points for value in point]
-    wide, high = (every, every) if diagonal else ([a for a, _ in points], [b for _, b in points] + [0.0])
-    x, y = _Axis(min(wide), max(wide), 44, 350), _Axis(min(high), max(high), 210, 20)
+    level, scale = (1.0, _LogAxis) if logarithmic else (0.0, _Axis)
+    wide, high = (every, every) if diagonal else ([a for a, _ in points], [b for _, b in points] + [level])
+    x, y = scale(min(wide), max(wide), 44, 350), scale(min(high), max(high), 210, 20)
     parts = [_open("chart scatter", 360, 250, title), *_grid(x, y, x_name, x.ticks)]
-    ends = ((min(wide), min(wide)), (max(wide), max(wide))) if diagonal else ((min(wide), 0.0), (max(wide), 0.0))
+    ends = ((min(wide), min(wide)), (max(wide), max(wide))) if diagonal else ((min(wide), level), (max(wide), level))
     parts.append(f'<path class="line" d="M{"L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in ends)}"/>')
     parts += [f'<circle class="small" cx="{x(a):.1f}" cy="{y(b):.1f}" r="2.5"/>' for a, b in points]
     parts.append(f'<text class="tick start" x="44" y="12">{escape(y_name)}</text>')
@@ -100,6 +115,10 @@ def scatter(
 
 #: Marks that distinguish lines without colour.
 _MARKS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2715"
+
+
+#: Decades of a log axis from which on only powers of ten are marked, and the most of these.
+_DECADES, _TICKS = 2.5, 7
 
 
 class _Axis:
@@ -115,6 +134,23 @@ class _Axis:
     def __call__(self, value: float) -> float:
         value = min(max(value, self.low), self.high)
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+
+class _LogAxis(_Axis):
+    """Scale from positive values to pixels by their logarithm, with ticks at powers of ten, or at 1, 2 and 5."""
+
+    def __init__(self, low: float, high: float, start: float, end: float) -> None:
+        margin = 0.04 * math.log10(high / low) or 0.3
+        first, last = math.log10(low) - margin, math.log10(high) + margin
+        self.low, self.high, self.start, self.end = first, last, start, end
+        steps = (1,) if last - first > _DECADES else (1, 2, 5)
+        step = max(1, math.ceil((last - first) / _TICKS))
+        powers = range(math.floor(first), math.ceil(last), step)
+        ticks = [factor * 10.0**power for power in powers for factor in steps]
+        self.ticks = [tick for tick in ticks if first <= math.log10(tick) <= last]
+
+    def __call__(self, value: float) -> float:
+        return super().__call__(math.log10(value))
 
 
 def _grid(x: _Axis, y: _Axis, across: str, steps: Sequence[float]) -> Iterable[str]:

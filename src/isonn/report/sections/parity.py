@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isonn.experiments.metrics import score
+from isonn.explain.explanation import is_logarithm
 from isonn.packing import Floats
 from isonn.report.cases import Cases
 from isonn.report.charts import scatter
@@ -37,9 +38,14 @@ def parity_section(cases: Cases) -> Section | None:
     name, unit = cases.naming.target(), cases.naming.unit()
     x, up = y.tolist(), guess.tolist()
     error = error_of(cases)
+    logarithmic = is_logarithm(cases.target, 0) and bool((y > 0).all() and (guess > 0).all())
+    errors, how = (guess / y, "predicted / measured") if logarithmic else (guess - y, "predicted - measured")
+    measured, predicted = (f"{axis} ({unit})" if unit else axis for axis in ("measured", "predicted"))
+    agree = f"predicted against measured {name}"
     content = {
-        "parity": scatter(x, up, f"predicted against measured {name}", "measured", "predicted", diagonal=True),
-        "residuals": scatter(up, (guess - y).tolist(), f"residuals of {name}", "predicted", "predicted - measured"),
+        "parity": scatter(x, up, agree, measured, predicted, diagonal=True, logarithmic=logarithmic),
+        "residuals": scatter(up, errors.tolist(), f"residuals of {name}", predicted, how, logarithmic=logarithmic),
+        "level": 1 if logarithmic else 0,
         "error": error,
         "number": len(y),
         "noun": cases.naming.noun,
