@@ -102,6 +102,9 @@ def test_units_of_a_number_learned_as_a_logarithm_are_factors(clf):
     assert reg.explain(graphs[0]).logarithm
     page = ModelPage(held_out(reg, graphs), quiet=True)
     (group,) = page.units
+    sums = [abs(line.row.mean) * len(line.row.graphs) for line in group.lines if line.row.mean > 0]
+    assert sums == sorted(sums, reverse=True)  # and so the sentence does not speak of the largest mean
+    assert "IC50 (uM) most over all molecules" in group.sentence
     assert group.does == "Multiplies the value"
     for line in group.lines:
         sign, number = group.effect(line.row.mean).split()

@@ -126,13 +126,14 @@ def reason_words(reason: Any) -> str:
     return f"a node labelled {text}" if len(names) == 1 else f"a piece labelled {text}" if "\u2013" in text else text
 
 
-def speaking(sides: Sequence[tuple[str, bool, int]], name: str, numeric: bool) -> str:
+def speaking(sides: Sequence[tuple[str, bool, int]], name: str, numeric: bool, most: str = "most") -> str:
     """Say in a sentence what speaks for and against a class, or raises and lowers a number.
 
     Args:
         sides: what speaks, whether it is several things, and its sign; the strongest first.
         name: the class or the number.
         numeric: whether it is a number.
+        most: in what sense the first is the strongest.
 
     Example:
         >>> speaking([("nitro", False, 1), ("amide and ester", True, -1)], "mutagenic", numeric=False)
@@ -142,7 +143,7 @@ def speaking(sides: Sequence[tuple[str, bool, int]], name: str, numeric: bool) -
     if not numeric:
         verbs = {1: ("speaks for", "speak for"), -1: ("speaks against", "speak against")}
     first, *rest = (f"{text} {verbs[sign][several]}" for text, several, sign in sides)
-    return capitalized("; ".join([f"{first} {name} most", *(f"{clause} it" for clause in rest)])) + "."
+    return capitalized("; ".join([f"{first} {name} {most}", *(f"{clause} it" for clause in rest)])) + "."
 
 
 def short_names(names: Sequence[str]) -> list[str]:

@@ -284,7 +284,7 @@ def _sentence(cases: Cases, value: Any, lines: Sequence[UnitLine], largest: floa
     ]
     if not sides:
         return f"No named unit clearly {'raises' if numeric else 'speaks for'} {name}."
-    sentence = speaking(sides, name, numeric)
+    sentence = speaking(sides, name, numeric, f"most over all {cases.naming.noun}s")
     if up and len(up[0].counts) > 1 and not numeric:
         line = max(up, key=lambda line: line.counts[0][1])
         held, every = line.counts[0][1], sum(count for _, count, _ in line.counts)
