@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import networkx
 import numpy as np
 import pytest
 
@@ -123,6 +124,18 @@ def test_texts_of_pieces_show_attributes_that_the_model_reads():
     assert clf.explain(graphs[1]).reasons[0].text == "node[7]"
     large = isonn.Graph(20, np.array([[i, j] for i in range(20) for j in (i - 1, i + 1) if 0 <= j < 20]), weights=None)
     assert piece_text(large, range(20), {}, reads=["node_attributes"]) == "a path of 20 nodes"
+
+
+def test_parts_are_the_connected_components_of_what_is_left(clf, mutag):
+    found = set()
+    for graph in mutag[:20]:
+        for reason in clf.explain(graph).reasons:
+            left = networkx.Graph(graph.edges.tolist())
+            left.add_nodes_from(range(graph.n))
+            left.remove_nodes_from(reason.nodes)
+            assert reason.parts == networkx.number_connected_components(left)
+            found.add(reason.parts)
+    assert max(found) > 1
 
 
 def test_reasons_deleted_at_once_have_the_answers_of_one_by_one(clf, mutag):

@@ -133,6 +133,30 @@ def test_every_number_of_a_page_has_its_unit():
     assert page.units[0].does == "Adds to the value (ppm)"
 
 
+def test_a_sentence_says_that_a_molecule_without_its_middle_falls_into_parts(clf):
+    text, (panel,) = explain_page(clf, isonn.molecules.from_smiles(["CCCC(=O)NCCCC(=O)O"]), quiet=True)
+    (amide,) = (reason for reason in panel.reasons if reason.text == "secondary amide")
+    assert amide.parts == 2
+    assert f"With it deleted, what is left falls into 2 parts, and the model says {amide.without}" in text
+
+
+def test_sentences_and_tables_about_one_of_several_labels_name_it():
+    y = np.column_stack([LENGTH > 4, ["N" in smiles for smiles in SMILES]]).astype(float)
+    graphs = replace(isonn.molecules.from_smiles(SMILES, y), target_names=("long", "nitrogen"))
+    clf = isonn.SubgraphClassifier(2, keep_examples=True, random_state=0).fit(graphs)
+    text, (panel,) = explain_page(clf, graphs, [0], quiet=True, label="nitrogen")
+    assert "Explained is nitrogen, one of 2 labels; --label chooses another." in text
+    (kept,) = re.findall(r'data-label="With 90 % probability">([^<]*)<', text)
+    assert re.fullmatch("nitrogen: (yes|no|yes or no|no or yes|neither yes nor no)", kept)
+    cases = clf.explain(graphs[0], "nitrogen").domain.neighbours
+    assert cases
+    truth = [f"nitrogen: {'yes' if case.value[1] else 'no'}" for case in cases]
+    assert re.findall(r'data-label="True value">([^<]*)<', text) == truth
+    removed = re.findall(r"the model says (\S+ %) for nitrogen", text)
+    assert removed == [reason.without for reason in panel.reasons if reason.without]
+    assert removed
+
+
 def test_each_label_has_its_table_and_names_are_escaped():
     graphs = isonn.molecules.from_smiles(
         SMILES, np.column_stack([LENGTH > 4, ["N" in s for s in SMILES]]).astype(float)

@@ -73,7 +73,8 @@ def explain(
         sure = f" ({panel.certainty})" if panel.certainty else ""
         print(f"{panel.title}: {panel.predicted}{sure}")
         for reason in panel.reasons:  # nothing is left of a graph that is one piece
-            without = f"; without it: {reason.without}" if reason.without else ""
+            parts = f" (what is left falls into {reason.parts} parts)" if reason.parts else ""
+            without = f"; without it: {reason.without}{parts}" if reason.without else ""
             print(f"  {reason.text} ({reason.effect}){without}")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.explain.text import piece_text
-from isonn.explain.units import REST, Unit, delete_unit
+from isonn.explain.units import REST, Unit, delete_unit, parts_without
 from isonn.graphs.graph import Graph, GraphSet
 
 if TYPE_CHECKING:
@@ -115,9 +115,14 @@ class Reason(Unit):
 
         The nodes are deleted, hydrogens close the bonds of molecules, and the model predicts what is left; None if
         nothing is left. For aligned graphs the connections of the unit are average instead, for the paper's models its
-        matches are left out. Computed when first asked for.
+        matches are left out. What is left may fall into several ``parts``. Computed when first asked for.
         """
         return self.explanation.source.answers_without(self)
+
+    @cached_property
+    def parts(self) -> int:
+        """The number of connected parts of what is left without the unit, which are predicted as one graph."""
+        return parts_without(self.graph, self)
 
     @property
     def agrees(self) -> bool | None:

@@ -151,6 +151,13 @@ def delete_unit(graph: Graph, unit: Unit) -> Graph | None:
     return delete_nodes(graph, unit.nodes) if partition is None else partition.delete(graph, unit.nodes)
 
 
+def parts_without(graph: Graph, unit: Unit) -> int:
+    """Return into how many connected parts a graph falls without a unit; 0 if nothing is left."""
+    kept = np.ones(graph.n)
+    kept[list(unit.nodes)] = 0.0
+    return len(_connected(graph, kept))
+
+
 def _pieces_of_one_sign(graph: Graph, importance: NDArray[np.float64]) -> list[Unit]:
     """Return the connected pieces of strong nodes of one sign, and the rest.
 

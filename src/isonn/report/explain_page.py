@@ -129,9 +129,20 @@ def _first_screen(cases: Cases) -> tuple[str, Header]:
         answers=[_answer_of_several(panels)],
         tiles=_numeric_tiles(panels) if panels[0].confidence is None else _class_tiles(panels),
         example=example_of(panels),
-        how=how,
+        how=f"{_which(panels)} {how}".strip(),
     )
     return f"{graphs.name}, {of} {noun}s", header
+
+
+def _which(panels: Sequence[Panel]) -> str:
+    """Say which of several labels or columns is explained; "" if there is only one."""
+    several, explained = panels[0].several, list(dict.fromkeys(panel.explained for panel in panels))
+    if not several:
+        return ""
+    what = "labels" if panels[0].confidence is not None else "numbers"
+    if len(explained) == 1:
+        return f"Explained is {explained[0]}, one of {several} {what}; --label chooses another."
+    return f"Of {several} {what}, the most likely one of each {panels[0].noun} is explained; --label chooses another."
 
 
 def _answer_of_several(panels: Sequence[Panel]) -> str:
@@ -170,7 +181,7 @@ def _header_of_graph(panel: Panel, name: str, how: str = "") -> Header:
         question = f"Which labels does {name} have, and why?"
         likely = "None is likely" if panel.predicted == "no label" else panel.predicted
         answer = f"{likely} ({panel.certainty}). {answer}"
-    return Header(_KICKER, question, [answer], _tiles(panel), how=how)
+    return Header(_KICKER, question, [answer], _tiles(panel), how=f"{_which([panel])} {how}".strip())
 
 
 def _tiles(panel: Panel) -> list[Tile]:
@@ -183,7 +194,9 @@ def _tiles(panel: Panel) -> list[Tile]:
     if panel.reasons and panel.reasons[0].without:
         first = panel.reasons[0]
         then = f"then predicted {first.flips}" if first.flips else "the prediction stays" if panel.confidence else about
+        then = f"{panel.explained}; {then}" if panel.several and panel.confidence else then
         then += ": other pieces take over" if first.agrees is False else ""
+        then += f"; what is left falls into {first.parts} parts" if first.parts else ""
         removed = f"With {first.text} deleted" if first.removed == "With it deleted" else first.removed
         tiles.append(Tile(removed, first.without, then))
     return tiles

@@ -44,6 +44,7 @@ class ReasonRow:
         without: the prediction with the piece deleted, as text; "" if nothing is left.
         flips: the class predicted then, if it differs, else "".
         removed: how the piece was removed, in words.
+        parts: into how many parts what is left falls; 0 if it is whole, or nothing was deleted.
         agrees: whether the deletion moves the prediction as the contribution says; None if nothing is left.
         held: how many graphs of each class contain the piece, as text, or "".
     """
@@ -54,6 +55,7 @@ class ReasonRow:
         self.effect = effect_words(reason.contribution, e.logarithm)
         self.nodes = "" if reason.kind in CONNECTIONS else listed(reason.names)
         self.removed, self.agrees = REMOVED.get(reason.kind, "With it deleted"), reason.agrees
+        self.parts = reason.parts if reason.kind not in REMOVED and reason.parts > 1 else 0
         self.held = "" if holders is None else holders.words(reason, naming)
         self.without, self.flips = "", ""
         if left is not None:
@@ -86,6 +88,8 @@ class Panel:
         about: nodes and edges, in words.
         explained: what the reasons speak for, in words.
         value: the predicted number; None for classes.
+        unit: the unit of a number, or "".
+        several: the number of labels or columns, of which one is explained; 0 if there is only one.
         scale: what the score is, in a sentence.
         waterfall: how units and terms lead from the base to the score, as a picture; "" if they do not add up.
         smiles: the SMILES of a molecule, else "".
@@ -110,7 +114,7 @@ class Panel:
         self.predicted, self.explained = _answer_text(e, e.probabilities, naming), naming.output(e.explained, e.target)
         self.certainty = _certainty(e, self.predicted, naming)
         self.value: float | None = answers[e.column] if numeric else None
-        self.unit = e.unit
+        self.unit, self.several = e.unit, 0 if e.target.exclusive or e.target.outputs == 1 else e.target.outputs
         self.confidence: float | None = None if numeric else answers[e.column]
         self.probabilities = [] if numeric else list(zip(map(naming.class_, e.classes), answers, strict=True))
         self.score, self.base, self.logarithm, self.count = e.score, e.base, e.logarithm, e.count

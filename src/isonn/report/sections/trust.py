@@ -68,26 +68,36 @@ def trust_section(
 
 
 def _range_words(explanation: Explanation, naming: Naming) -> str:
-    """Return the interval or set of a prediction in words, "" if there is none."""
-    interval, values = explanation.interval, explanation.prediction_set
+    """Return the interval or set of a prediction in words, "" if there is none; of several labels with its name."""
+    interval, values, name = explanation.interval, explanation.prediction_set, _label(explanation, naming)
     if interval is not None:
-        return f"{interval[0]:.3g} to {number_text(interval[1], explanation.unit)}"
+        return f"{name}{interval[0]:.3g} to {number_text(interval[1], explanation.unit)}"
     if values is None:
         return ""
     if not explanation.target.exclusive:
-        return " or ".join("yes" if value else "no" for value in values) or "neither yes nor no"
+        return name + (" or ".join("yes" if value else "no" for value in values) or "neither yes nor no")
     return " or ".join(naming.class_(value) for value in values) or "typical of no class"
 
 
 def _value_words(value: Any, explanation: Explanation, naming: Naming) -> str:
-    """Return the true value of a known graph in words."""
+    """Return the true value of a known graph in words; of several labels with its name."""
     if isinstance(value, list):
         value = value[explanation.column]
+    name = _label(explanation, naming)
     if value is None:
-        return "unknown"
+        return f"{name}unknown"
     if explanation.target.exclusive:
         return naming.class_(value)
-    return number_text(value, explanation.unit)
+    if explanation.target.numeric:
+        return name + number_text(value, explanation.unit)
+    return name + ("yes" if value else "no")
+
+
+def _label(explanation: Explanation, naming: Naming) -> str:
+    """Return which of several labels or columns is meant, before its value; "" if there is only one."""
+    if explanation.target.exclusive or explanation.target.outputs == 1:
+        return ""
+    return f"{naming.output(explanation.explained, explanation.target)}: "
 
 
 def _case(case: Neighbour, explanation: Explanation, naming: Naming) -> tuple[str, str, str, str]:
