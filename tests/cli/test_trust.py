@@ -76,7 +76,10 @@ def test_neighbours_need_a_model_that_keeps_them(folder, tmp_path):
 
 def test_a_dossier_of_each_prediction_has_a_second_opinion(folder, tmp_path):
     new = ["O=[N+]([O-])c1ccccc1", "CCCCCC[O-].[Na+]"]
-    done = run("predict", folder / "classes-model", *new, "--dossier", tmp_path / "pages")
+    (tmp_path / "ames.csv").write_text((folder / "classes.csv").read_text().replace("smiles,y", "smiles,Ames_test"))
+    options = ("--head", "linear", "--keep-examples", "smiles")
+    assert run("fit", tmp_path / "ames.csv", "--out", tmp_path / "model", *options).returncode == 0
+    done = run("predict", tmp_path / "model", *new, "--dossier", tmp_path / "pages")
     assert done.returncode == 0, done.stderr
     first, second = ((tmp_path / "pages" / f"{i}.html").read_text() for i in (0, 1))
     assert "The rules warn: aromatic nitro" in first
@@ -84,8 +87,19 @@ def test_a_dossier_of_each_prediction_has_a_second_opinion(folder, tmp_path):
     for page, smiles in zip((first, second), new, strict=True):
         assert "Draft for an expert, not a regulatory statement" in page
         assert smiles in page
+        assert '<h1 dir="auto">Prediction of Ames_test for' in page
+        assert '<p dir="auto">Ames_test: ' in page
+        assert '<p dir="auto">The rules are 29 toxicophores of bacterial mutagenicity' in page
         assert "Nearest known cases" in page
     assert ">CCCCCCO<" in second  # as standardised
+
+
+def test_rules_of_mutagenicity_are_in_no_conflict_with_a_model_of_something_else(folder, tmp_path):
+    done = run("predict", folder / "classes-model", "CCCCCCO", "--dossier", tmp_path / "pages")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "pages" / "0.html").read_text()
+    assert "The model predicts y, so they are no second opinion on it. No rule warns; " in page
+    assert "CONFLICT" not in page
 
 
 def test_a_dossier_without_about_says_what_is_missing(folder, tmp_path):

@@ -129,8 +129,10 @@ def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folde
     import isonn
     from isonn.cli.reading import given_graphs
     from isonn.report.prediction_dossier import facts_of, prediction_dossier
+    from isonn.screening.sources import target_names
 
     clf = isonn.load_model(model)
+    endpoint = ", ".join(target_names(clf))
     folder.mkdir(parents=True)
     number = 0
     for path in data:
@@ -140,7 +142,7 @@ def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folde
             name = str(graphs.table["row"][i]) if "row" in graphs.table else str(number)
             facts = facts_of(graphs[i].row or {}, None if standard is None else standard[i])
             warned = None if rules is None else rules[i]
-            page = prediction_dossier(clf.explain(graphs[i : i + 1]), name, facts, warned)
+            page = prediction_dossier(clf.explain(graphs[i : i + 1]), name, facts, warned, endpoint)
             page.to_html(folder / f"{number}.html")
             number += 1
     print(f"{number} dossiers in {folder}: drafts for an expert, not regulatory statements", file=sys.stderr)

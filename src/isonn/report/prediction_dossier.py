@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -14,9 +15,16 @@ from isonn.report.panels import reason_marks
 from isonn.report.sections.trust import TrustRow
 from isonn.report.words import Naming, effect_words, number_text, reason_words, signed
 
+#: Names of endpoints that the rules are about.
+_MUTAGENICITY = re.compile(r"mutagen|(?<![a-z])ames(?![a-z])", re.IGNORECASE)
+
 
 def prediction_dossier(
-    explanation: Explanation, name: str, facts: Mapping[str, str], rules: Sequence[str] | None = None
+    explanation: Explanation,
+    name: str,
+    facts: Mapping[str, str],
+    rules: Sequence[str] | None = None,
+    endpoint: str = "",
 ) -> Dossier:
     """Write the dossier of one prediction.
 
@@ -26,10 +34,14 @@ def prediction_dossier(
         facts: what is known about its structure, such as SMILES as given and as standardised.
         rules: names of the published alerts that the molecule has, for a second opinion on two classes; None if there
             are no rules for the endpoint.
+        endpoint: the name of what the model predicts, for classes.
     """
     e, naming = explanation, Naming.of_explanation(explanation)
     value = float(e.probabilities[e.column])
-    predicted = f"{naming.class_(e.label)}, probability {value:.3f}"
+    predicted = f"{endpoint}: {naming.class_(e.label)}, probability {value:.3f}".removeprefix(": ")
+    if not e.target.exclusive:
+        endpoint = naming.output(e.explained, e.target)
+        predicted = f"{endpoint}: probability {value:.3f}, the most likely of {len(e.classes)} labels"
     if e.target.numeric:
         predicted = f"{naming.target(e.explained)}: {number_text(value, e.unit)}"
     marks = reason_marks(e.reasons[:1])
@@ -48,9 +60,10 @@ def prediction_dossier(
         what = "Factors of the predicted number:" if e.logarithm else "Contributions to the score:"
         said["reasons"] = (what, (("piece", "factor" if e.logarithm else "contribution"), reasons))
     if rules is not None and e.target.exclusive and len(e.classes) == 2:
-        said["rules"] = _second_opinion(e, rules, naming)
+        said["rules"] = _second_opinion(e, rules, naming, endpoint)
     answer = f"{predicted}. {'' if e.domain is None else e.domain.text}".rstrip()
-    title = f"Prediction for {naming.noun} {name}" if name.isdecimal() else f"Prediction for {name}"
+    of = f" of {endpoint}" if endpoint else ""
+    title = f"Prediction{of} for {naming.noun} {name}" if name.isdecimal() else f"Prediction{of} for {name}"
     return Dossier(title, answer, fill_form("qprf", said | _trust(e, naming)))
 
 
@@ -79,20 +92,20 @@ def _trust(explanation: Explanation, naming: Naming) -> dict[str, Said]:
     return said
 
 
-def _second_opinion(explanation: Explanation, rules: Sequence[str], naming: Naming) -> str:
-    """Say whether published alerts and the model agree."""
+def _second_opinion(explanation: Explanation, rules: Sequence[str], naming: Naming, endpoint: str) -> str:
+    """Say whether published alerts of mutagenicity and the model agree; for another endpoint, that they need not."""
+    about = "The rules are 29 toxicophores of bacterial mutagenicity (isonn.molecules.toxicophores)."
     positive = bool(explanation.label == explanation.classes[1])
     warned = f"The rules warn: {', '.join(rules)}" if rules else "No rule warns"
     predicted = f"the statistical model predicts {naming.class_(explanation.label)}"
+    if not _MUTAGENICITY.search(endpoint):
+        what = f"The model predicts {endpoint}" if endpoint else "The name of the model's target does not speak of it"
+        return f"{about} {what}, so they are no second opinion on it. {warned}; {predicted}."
     verdict = "They agree." if positive == bool(rules) else "CONFLICT: an expert must decide."
     domain = explanation.domain
     if domain is not None and domain.verdict == "out":
         verdict += " The molecule is out of the model's domain, so its answer does not count as a second opinion."
-    about = (
-        "The rules are 29 toxicophores of bacterial mutagenicity (isonn.molecules.toxicophores). For another endpoint "
-        f"they mean nothing; class {explanation.classes[1]!s} is taken as positive."
-    )
-    return f"{warned}; {predicted}. {verdict} {about}"
+    return f"{about} Class {explanation.classes[1]!s} is taken as positive. {warned}; {predicted}. {verdict}"
 
 
 def facts_of(row: Mapping[str, Any], standardised: str | None = None) -> dict[str, str]:
