@@ -136,7 +136,7 @@ def test_counts_and_limits_in_words_are_those_of_the_data(written):
 
 
 def test_the_named_parts_of_molecules_are_counted_and_averaged():
-    smiles = [f"{'C' * n}{end}" for n in range(2, 14) for end in ("C(=O)O", "CO", "CN", "Cl")]
+    smiles = [f"c1ccccc1{'C' * n}{end}" for n in range(2, 14) for end in ("C(=O)O", "CO", "CN", "Cl")]
     y = np.array([int(text.endswith("(=O)O")) for text in smiles])
     graphs = isonn.as_graphset(smiles).with_y(y)
     model = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs)
@@ -150,6 +150,8 @@ def test_the_named_parts_of_molecules_are_counted_and_averaged():
         e = model.explain(text, label=1)
         worth += [unit.contribution for unit in e.units if unit.name == "carboxylic acid"]
     assert mean.startswith(f"{np.mean(worth):+.3f} ")
+    assert "benzene" not in rows  # it is the size, which a report leaves out too
+    assert "Left out, because they are the size of a molecule: benzene." in entry.text
 
 
 def test_scaffolds_are_held_out_together(written):

@@ -26,7 +26,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.report.page import render, write
-from isonn.report.sections.units import unit_rows
+from isonn.report.sections.units import told, unit_rows
 from isonn.report.words import capitalized, effect_words, has_target
 from isonn.seeding import numpy_stream
 from isonn.targets import Target, as_y
@@ -37,7 +37,7 @@ DRAFT = (
     "computed by isonn from the data named below; entries marked as missing must be written by you."
 )
 MISSING = "to be written by you"
-#: Molecules that are explained for the table of named parts, and parts that are listed for an output.
+#: Molecules that are explained for the table of named parts, and parts that are listed for and against an output.
 EXPLAINED, UNITS = 500, 10
 #: Measures in the first sentence.
 ANSWERED = 2
@@ -339,16 +339,18 @@ def _training(graphs: GraphSet, numeric: bool) -> str:
 
 
 def _units(model: Any, graphs: GraphSet) -> Said:
-    """List the named units with the largest sums of contributions, over a sample of the training molecules."""
+    """List the named units that a report lists, over a sample of the training molecules."""
     target = model.target_
     sample = np.sort(numpy_stream(model.seed_, "units").permutation(len(graphs))[:EXPLAINED])
     explained = [(i, model.explain(graphs[i : i + 1], top=0)) for i in sample.tolist()]
     two = target.exclusive and len(target.classes) == 2
     given = model.label_names_.get("class" if target.exclusive else "target", {})
     names, y = [str(given.get(value, value)) for value in target.classes.tolist()], _targets(graphs)
-    rows = []
+    rows, skeletons = [], set()
     for column in [1] if two else range(target.outputs):
-        for row in unit_rows(explained, column)[:UNITS]:
+        every = unit_rows(explained, column)
+        skeletons |= {row.text for row in every if row.skeleton}
+        for row in [*told(every, 1, UNITS), *told(every, -1, UNITS)]:
             held = f"{len(row.graphs)} of {len(sample)}"
             if two:
                 held += f", {int((y[list(row.graphs)] == target.classes[1]).sum())} of them {names[1]}"
@@ -358,8 +360,11 @@ def _units(model: Any, graphs: GraphSet) -> Said:
             rows.append([names[column], row.text, f"{mean} ({low} to {high})", held])
     words = (
         f"Contributions of named parts to the score of the model, which saw these molecules, over {len(sample)} "
-        "of them, with 95 % intervals of the mean."
+        "of them, with 95 % intervals of the mean. They count from an empty molecule, so other parts of a molecule may "
+        "outweigh them."
     )
+    if skeletons:
+        words += f" Left out, because they are the size of a molecule: {', '.join(sorted(skeletons))}."
     if _logarithms(target):
         words += " Signs \u00d7 and \u00f7 are factors of a number that was learned as a logarithm."
     return words, ((_column(model), "part", "mean contribution", "molecules"), rows)
