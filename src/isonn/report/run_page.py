@@ -17,7 +17,7 @@ from isonn.progress import bar
 from isonn.report.model_page import GRAPHS, ModelPage
 from isonn.report.page import Header, Section, Tile, render_page, require_jinja2
 from isonn.report.page_models import choose_job, refitted, saved
-from isonn.report.runs import Group, Run, find_graphs, read_run
+from isonn.report.runs import Group, Run, find_graphs, read_run, shown_name
 from isonn.report.sections import comparison
 from isonn.report.sections.comparison import Comparison, best_of, kind_of, metric_text
 from isonn.report.sections.provenance import group_facts, provenance_section, twins_text
@@ -100,7 +100,7 @@ def _comparison_header(compared: Comparison) -> Header:
     tiles = [Tile(reference, place[reference], f"mean rank of {len(ranks)} methods", main=True)]
     trivial = next((rank.method for rank in ranks if rank.kind == "trivial"), reference)
     if trivial != reference:
-        tiles.append(Tile(f"Best trivial method: {trivial}", place[trivial], "mean rank"))
+        tiles.append(Tile(f"Best simple method: {trivial}", place[trivial], "mean rank"))
     kicker = f"isonn report: {len(compared.groups)} datasets, {len(ranks)} methods"
     return Header(kicker, "Which method is best, and by how much?", [compared.text()], tiles, wide=True)
 
@@ -138,7 +138,7 @@ def _with_run_tiles(header: Header, rows: Sequence[Row], method: str, naming: Na
     error = unit.get(next(iter(best.metrics)), "")
     tiles = [
         Tile(method, f"{metric_text(best)} {error}".rstrip(), f"{about}; {more}" if more else about, main=True),
-        Tile(f"Best trivial method: {trivial.method}", f"{metric_text(trivial)} {error}".rstrip(), about),
+        Tile(f"Best simple method: {shown_name(trivial)}", f"{metric_text(trivial)} {error}".rstrip(), about),
     ]
     return replace(header, tiles=tiles)
 
@@ -151,12 +151,12 @@ def _chosen_group(run: Run, data: str | None) -> Group:
 
 def _headline(groups: Sequence[Group]) -> list[str]:
     """Describe the best learned row beside the best trivial one, for each dataset."""
-    kinds = {"isonn": "best template model", "other": "best other method", "trivial": "best trivial method"}
+    kinds = {"isonn": "best template model", "other": "best other method", "trivial": "best simple method"}
     sentences = []
     for group in groups:
         best = {kind: best_of([row for row in group.rows if kind_of(row.method) == kind]) for kind in kinds}
         words = [
-            f"{row.method} {metric_text(row)} {METRICS[next(iter(row.metrics))].heading} ({kinds[kind]})"
+            f"{shown_name(row)} {metric_text(row)} {METRICS[next(iter(row.metrics))].heading} ({kinds[kind]})"
             for kind, row in best.items()
             if row is not None
         ]

@@ -27,6 +27,11 @@ from isonn.graphs.graph import GraphSet
 TRIVIAL = ("majority", "size", "degrees", "edges")
 
 
+def shown_name(row: Row) -> str:
+    """Return the name of a row's method for people: for numbers, "majority" predicts the mean."""
+    return "mean" if row.method == "majority" and "rmse" in row.metrics else row.method
+
+
 @dataclass(frozen=True, eq=False)
 class Group:
     """The jobs of one dataset under one protocol.
@@ -70,9 +75,9 @@ class Group:
         """Return the name of a row's method, with the settings that distinguish it from others of that name."""
         same = [other for other in self.rows if other.method == row.method]
         if len(same) == 1:
-            return row.method
+            return shown_name(row)
         differ = [key for key in row.settings if len({json.dumps(o.settings.get(key)) for o in same}) > 1]
-        return f"{row.method} {', '.join(f'{key}={row.settings[key]}' for key in differ)}".strip()
+        return f"{shown_name(row)} {', '.join(f'{key}={row.settings[key]}' for key in differ)}".strip()
 
     def finished(self, row: Row) -> list[tuple[Job, Mapping[str, Any]]]:
         """Return the finished jobs of a row of the table, each with its result."""

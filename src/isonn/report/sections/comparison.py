@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from isonn.experiments.tables import cells, legend
 from isonn.graphs.graph import GraphSet
 from isonn.report.charts import Strip, dot_plot, line_chart
 from isonn.report.page import Section
-from isonn.report.runs import TRIVIAL, Group
+from isonn.report.runs import TRIVIAL, Group, shown_name
 from isonn.report.words import Naming
 
 #: Maximum number of classes in a confusion matrix, and of points of a loss.
@@ -178,9 +178,9 @@ def results_section(groups: Sequence[Group]) -> Section:
     """Return the results of all methods on each dataset: the table of `isonn evaluate`, and a dot per fold and seed."""
     blocks = []
     for group in groups:
-        headings, lines = cells(group.rows)
+        headings, lines = cells([replace(row, method=shown_name(row)) for row in group.rows])
         seeds = f"Mean ± standard deviation over {group.seeds} seeds" if group.seeds > 1 else "One seed"
-        caption = [f"{seeds}. A learned method has to beat the trivial rows.", *legend(group.rows)]
+        caption = [f"{seeds}. A learned method has to beat the simple rows.", *legend(group.rows)]
         kinds = [kind_of(row.method) for row in group.rows]
         table = list(zip(kinds, lines, strict=True))
         blocks.append(
