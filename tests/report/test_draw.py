@@ -118,4 +118,6 @@ def test_a_very_large_graph_is_drawn_around_its_matches_and_says_so():
 
 def test_labels_without_names_are_shown_in_short():
     graphs = graphset_from_cells([0, 0], [(0, 1), (1, 0)], [2], node_labels=np.array(["long name", "b"]))
-    assert texts(draw_graph(graphs[0], symbols=symbols(graphs)).svg) == ["lo…", "b"]
+    drawing = draw_graph(graphs[0], symbols=symbols(graphs))
+    assert texts(drawing.svg) == ["lo…", "b"]
+    assert drawing.note == "Labels: lo… is long name."

@@ -422,6 +422,8 @@ ELEMENTS = ("H", "C", "N", "O", "F", "P", "S", "Cl", "Br", "I")
 COLOURS = 8
 _BONDS = {"single": "1", "double": "2", "triple": "3", "aromatic": "a"}
 _LONGEST = 3
+#: Cut labels of a graph that a note spells out.
+_KEYS = 12
 
 
 @dataclass(frozen=True)
@@ -442,6 +444,16 @@ class Symbols:
     def molecules(self) -> bool:
         """Whether the graphs are molecules, with bonds as edges."""
         return bool(self.bonds)
+
+    def key(self, graph: Graph) -> str:
+        """Say which labels of a graph the cut texts of its drawing stand for; "" if none is cut."""
+        labels = set() if graph.node_labels is None else set(graph.node_labels.tolist())
+        texts = [
+            (text, str(self.names.get(label, label))) for label, (text, _) in self.nodes.items() if label in labels
+        ]
+        cut = [f"{text} is {shortened(name)}" for text, name in texts if text != name]
+        more = [f"{len(cut) - _KEYS} more are cut"] if len(cut) > _KEYS else []
+        return f"Labels: {', '.join([*cut[:_KEYS], *more])}." if cut else ""
 
     def name(self, graph: Graph, node: int) -> str:
         """Return the name of a node, or its label and number."""

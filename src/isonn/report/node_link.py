@@ -56,6 +56,7 @@ class NodeLinkDrawer(Drawer):
             note = f"The graph has {graph.n:,} nodes; the {len(kept)} {what} are drawn."
         plan = _Plan(graph, scene.symbols, None, kept)
         points = tuple(plan.at.values()) if kept is None else ()
+        note = f"{note} {scene.symbols.key(graph)}".strip()
         return Drawing(self._svg(plan, scene), plan.box, note, self.name, points)
 
     def draw_template(self, template: Template, title: str = "", symbols: Symbols | None = None) -> Drawing:
