@@ -16,7 +16,8 @@ from isonn.domain import Assessment, GraphDomain
 from isonn.errors import InputError, IsoNNWarning
 from isonn.explain.importance import edge_shares, node_shares
 from isonn.explain.matched import MatchedGraph, NamedContribution, Regions
-from isonn.explain.reasons import Reason, factor_text, find_reasons
+from isonn.explain.reasons import Reason, find_reasons
+from isonn.explain.text import factor_text
 from isonn.explain.units import Unit
 from isonn.graphs.edit import input_nodes, on_input_nodes
 from isonn.graphs.io.target_column import unit_of

@@ -24,31 +24,8 @@ MOST = 5
 STRONGEST = 200
 #: Reasons below this share of the strongest one's contribution are not listed.
 LEAST = 0.1
-#: Logarithms from this on are not shown as a factor, but as a power of ten.
-LARGE = 4
 #: Contributions below this are rounding errors.
 ROUNDING = 1e-12
-
-
-def factor_text(contribution: float) -> str:
-    """Return what a contribution to a base-10 logarithm does to the number itself.
-
-    Args:
-        contribution: its share of the logarithm.
-
-    Returns:
-        the factor by which the number grows or falls.
-
-    Example:
-        >>> factor_text(0.6), factor_text(-0.62), factor_text(0.0), factor_text(-8.0)
-        ('\u00d7 4.0', '\u00f7 4.2', '\u00d7 1.00', '\u00f7 10^8.0')
-    """
-    size = abs(contribution)
-    sign = "\u00f7" if contribution < 0 else "\u00d7"
-    if size >= LARGE:
-        return f"{sign} 10^{size:.1f}"
-    factor = 10.0**size
-    return f"{sign} {factor:.2f}" if factor < 2 else f"{sign} {factor:.1f}" if factor < 10 else f"{sign} {factor:.0f}"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

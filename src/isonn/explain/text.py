@@ -18,6 +18,8 @@ MOST_IN_FORMULA = 12
 MOST_OF_ONE_NAME = 6
 #: Number of attributes of a node that a formula shows.
 MOST_VALUES = 3
+#: Logarithms from this on are not shown as a factor, but as a power of ten.
+LARGE = 4
 #: The sign of a link by the last word of its name: "double" in "ring double", "=" in "=;@". A link without a name lies
 #: on a cycle and may be of any kind.
 LINK_SIGNS = {"single": "\u2013", "double": "=", "triple": "\u2261", "aromatic": ":"}
@@ -196,15 +198,25 @@ def connections(names: Sequence[str]) -> str:
     return f"the connections among {', '.join(names[:-1])} and {names[-1]}"
 
 
-def factor_text(logarithm: float) -> str:
-    """Write a contribution to a base-10 logarithm as what it does to the number.
+def factor_text(contribution: float) -> str:
+    """Return what a contribution to a base-10 logarithm does to the number itself.
+
+    Args:
+        contribution: its share of the logarithm.
+
+    Returns:
+        the factor by which the number grows or falls.
 
     Example:
-        >>> factor_text(0.6), factor_text(-0.62), factor_text(-0.02), factor_text(2.5)
-        ('\u00d7 4.0', '\u00f7 4.2', '\u00f7 1.05', '\u00d7 316')
+        >>> factor_text(0.6), factor_text(-0.62), factor_text(0.0), factor_text(-8.0)
+        ('\u00d7 4.0', '\u00f7 4.2', '\u00d7 1.00', '\u00f7 10^8.0')
     """
-    sign, factor = "\u00f7" if logarithm < 0 else "\u00d7", 10 ** abs(logarithm)
-    return f"{sign} {factor:.{2 if factor < 2 else 1 if factor < 10 else 0}f}"
+    size = abs(contribution)
+    sign = "\u00f7" if contribution < 0 else "\u00d7"
+    if size >= LARGE:
+        return f"{sign} 10^{size:.1f}"
+    factor = 10.0**size
+    return f"{sign} {factor:.2f}" if factor < 2 else f"{sign} {factor:.1f}" if factor < 10 else f"{sign} {factor:.0f}"
 
 
 def link_name(label: Any, names: Mapping[Any, str] | None) -> str | None:

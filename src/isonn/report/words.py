@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.explain.reasons import factor_text
-from isonn.explain.text import connections
+from isonn.explain.text import connections, factor_text
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
 from isonn.report.draw import shortened

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from isonn.domain import SHOWN, Assessment
 from isonn.errors import InputError
 from isonn.explain.reasons import Reason
-from isonn.explain.text import factor_text
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
 
@@ -56,7 +55,7 @@ def _effect(reason: Reason) -> str:
     e, value, column = reason.explanation, reason.contribution, reason.explanation.column
     if e.target.exclusive and len(e.classes) == 2 and value < 0:
         value, column = -value, 1 - column
-    effect = factor_text(value) if e.logarithm else f"{value:+.2f}"
+    effect = e.effect_text(value)
     if e.target.numeric and len(e.classes) == 1:
         return effect
     named = e.classes.tolist()[column]
