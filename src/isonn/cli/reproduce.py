@@ -70,7 +70,7 @@ def reproduce(
         if not (folder / "run.json").is_file():
             raise InputError(
                 f"{folder} holds no results to show; name their folder with --out, leave --stored out to compute them, "
-                f"or unpack docs/results/*.tar.gz of isonn's source repository into {folder.parent}"
+                "or unpack docs/results/*.tar.gz of isonn's source repository into the folder above it"
             )
         store = Store(folder)
         parts = stored_parts(spec, loaded, asked, chosen, number, store)
