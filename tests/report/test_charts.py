@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from isonn.report.charts import Strip, dot_plot, line_chart, scatter
+from isonn.report.charts import learning_curves, scatter
 
 
 def test_larger_values_lie_further_right_and_all_lie_inside():
-    svg = dot_plot([Strip("one & only", [0.001, 0.5, 70.0], [3.0], 3.0)], "title <b>")
+    svg = scatter([0.001, 0.5, 70.0], [1.0, 2.0, 3.0], "title <b>", "x", "y")
     ElementTree.fromstring(svg)
     places = [float(x) for x in re.findall(r'class="small" cx="([\d.]+)"', svg)]
     assert places == sorted(places)
@@ -35,16 +35,17 @@ def test_a_log_axis_gives_equal_factors_equal_room_and_marks_its_ticks():
 
 
 def test_equal_values_have_an_axis():
-    ElementTree.fromstring(dot_plot([Strip("same", [50.0, 50.0], [50.0], 50.0, (50.0, 50.0))], "t"))
-    ElementTree.fromstring(line_chart({"a & b": {10: 50.0, 20: 50.0}}, "t", "training graphs"))
+    ElementTree.fromstring(scatter([50.0, 50.0], [50.0, 50.0], "t", "x", "y"))
+    ElementTree.fromstring(learning_curves({"a & b": {10: 50.0, 20: 50.0}}, "t"))
 
 
-def test_nothing_to_draw_is_no_picture():
-    assert dot_plot([], "t") == ""
+def test_a_scatter_plot_has_a_dot_per_pair_and_without_any_is_no_picture():
+    assert scatter([1.0, 2.0], [1.0, 3.0], "t", "x", "y", diagonal=True).count("<circle") == 2
+    assert scatter([], [], "t", "x", "y") == ""
 
 
 def test_a_falling_line_goes_down_the_page():
-    svg = line_chart({"loss": {epoch: 1.0 / epoch for epoch in range(1, 13)}}, "t", "epoch")
+    svg = learning_curves({"error": {size: 1.0 / size for size in range(1, 13)}}, "t")
     points = [tuple(map(float, xy)) for xy in re.findall(r'class="mark" x="([\d.]+)" y="([\d.]+)"', svg)][:12]
     assert points == sorted(points)
     assert [y for _, y in points] == sorted(y for _, y in points)

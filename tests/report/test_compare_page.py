@@ -86,5 +86,5 @@ def test_report_of_several_datasets_compares_them(folder):
 
 
 def test_methods_that_predict_alike_are_equal_and_not_undecided():
-    assert Difference("set", "accuracy (%)", 0.0, 0.0, 0.0, 10).verdict == "equal"
-    assert Difference("set", "accuracy (%)", 0.0, -1.0, 1.0, 10).verdict == "undecided"
+    assert Difference("set", "accuracy (%)", 0.0, 0.0, 0.0).verdict == "equal"
+    assert Difference("set", "accuracy (%)", 0.0, -1.0, 1.0).verdict == "undecided"

@@ -46,7 +46,7 @@ def test_the_page_holds_every_section(page):
     ids = [
         name for name in re.findall(r'<section id="(\w+)"', page.text) if name != "mistakes"
     ]  # there may be no mistake
-    assert ids == ["gallery", "results", "differences", "confusion", "templates", "losses", "provenance"]
+    assert ids == ["gallery", "results", "differences", "confusion", "templates", "provenance"]
     assert page.facts["results"] == 18
     assert page.text.count('<article class="card"') == 2
     assert page.facts["graphs"] == 8  # the test graphs of one fold of three

@@ -15,7 +15,7 @@ from isonn.experiments.run import execute
 from isonn.experiments.store import Store
 from isonn.graphs import load
 from isonn.report.runs import read_run, shown_name
-from isonn.report.sections.comparison import confusions, dots, losses, results_section
+from isonn.report.sections.comparison import confusions, results_section
 from isonn.report.sections.provenance import versions
 
 
@@ -30,22 +30,6 @@ def test_confusion_counts_every_prediction_once(group, run):
         truth = [str(graphs.y[i]) for _, result in group.finished(row) for i in result["test"]]
         predicted = [str(label) for _, result in group.finished(row) for label in result["predictions"]]
         np.testing.assert_array_equal(counts, confusion_matrix(truth, predicted, labels=classes))
-
-
-def test_every_fold_and_seed_is_a_dot(group):
-    chart = dots(group)
-    assert chart.count('class="small"') == 3 * 2 * 3
-    assert chart.count('class="large"') == 3 * 2
-    assert chart.count('class="mean"') == 3
-
-
-def test_the_loss_of_a_method_is_the_mean_over_its_fits(group):
-    lines = losses(group)
-    assert list(lines) == ["isonn"]
-    fits = [result["loss"] for _, result in group.finished(group.rows[0])]
-    assert len(fits) == 6
-    for epoch, value in lines["isonn"].items():
-        assert value == pytest.approx(np.mean([fit[epoch - 1] for fit in fits]))
 
 
 def test_the_table_marks_trivial_rows_and_has_intervals(group):

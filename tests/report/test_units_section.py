@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import isonn
-from isonn.report.charts import scatter
 from isonn.report.explain_page import explain_page
 from isonn.report.model_page import ModelPage
 from isonn.report.page_models import held_out
@@ -168,8 +167,3 @@ def test_each_label_has_its_table_and_names_are_escaped():
     text = page.html()
     assert HTML not in text
     assert text.count('<details name="outputs"') == 2
-
-
-def test_a_scatter_plot_has_a_dot_per_pair():
-    assert scatter([1.0, 2.0], [1.0, 3.0], "t", "x", "y", diagonal=True).count("<circle") == 2
-    assert scatter([], [], "t", "x", "y") == ""

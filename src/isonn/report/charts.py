@@ -4,71 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from isonn.report.draw import shortened
 
-#: Offsets of the dots of a row.
-_ASIDE = (-6, 5, -3, 7)
 #: Maximum number of dots of a scatter plot.
 _DOTS = 2000
 
 
-@dataclass(frozen=True)
-class Strip:
-    """One row of a dot plot.
-
-    Attributes:
-        small: values drawn small, such as folds.
-        large: values drawn large, such as seeds.
-        interval: drawn as a line, or None.
-        accent: whether the row is drawn in the accent colour.
-    """
-
-    name: str
-    small: Sequence[float]
-    large: Sequence[float]
-    mean: float
-    interval: tuple[float, float] | None = None
-    accent: bool = False
-
-
-def dot_plot(strips: Sequence[Strip], title: str) -> str:
-    """Draw rows of dots over one axis, each below its name; narrow enough for a phone."""
-    shown = [value for strip in strips for value in (*strip.small, *strip.large, *(strip.interval or ()))]
-    values = [value for value in shown if math.isfinite(value)]
-    if not values:
-        return ""
-    axis = _Axis(min(values), max(values), 20, 334)  # room for half of "0.0001"
-    height = 44 * len(strips) + 30
-    parts = [_open("chart dots", 360, height, title)]
-    for tick in axis.ticks:
-        x = axis(tick)
-        parts.append(f'<path class="grid" d="M{x:.1f} 4V{height - 26}"/>')
-        parts.append(f'<text class="tick" x="{x:.1f}" y="{height - 10}">{tick:g}</text>')
-    for i, strip in enumerate(strips):
-        y = 44 * i + 30
-        parts.append(f'<g class="strip{" accent" if strip.accent else ""}">')
-        parts.append(f'<text class="name" x="0" y="{y - 16}">{escape(shortened(strip.name, 44))}</text>')
-        for name, radius, dots in (("small", 2.2, strip.small), ("large", 4, strip.large)):
-            for j, value in enumerate(dots):
-                aside = _ASIDE[j % 4] if name == "small" else 0  # so that folds do not hide each other
-                parts.append(f'<circle class="{name}" cx="{axis(value):.1f}" cy="{y + aside}" r="{radius}"/>')
-        if strip.interval is not None:
-            low, high = (axis(v) for v in strip.interval)
-            ends = f"M{low:.1f} {y + 9}H{high:.1f}M{low:.1f} {y + 6}v6M{high:.1f} {y + 6}v6"
-            parts.append(f'<path class="interval" d="{ends}"/>')
-        parts.append(f'<path class="mean" d="M{axis(strip.mean):.1f} {y - 9}v18"/></g>')
-    return "".join([*parts, "</svg>"])
-
-
-def line_chart(lines: Mapping[str, Mapping[int, float]], title: str, across: str) -> str:
-    """Draw a line through some points for each name, with its own mark; names are below, so that it fits phones."""
+def learning_curves(lines: Mapping[str, Mapping[int, float]], title: str) -> str:
+    """Draw a metric by training graphs, a line with its own marks per name; names are below, so that it fits phones."""
     steps = sorted({step for points in lines.values() for step in points})
     values = [value for points in lines.values() for value in points.values()]
     x, y = _Axis(steps[0], steps[-1], 44, 350), _Axis(min(values), max(values), 210, 10)
-    parts = [_open("chart curves", 360, 256 + 19 * len(lines), title), *_grid(x, y, across, steps)]
+    parts = [_open("chart curves", 360, 256 + 19 * len(lines), title), *_grid(x, y, "training graphs", steps)]
     for number, (name, by_step) in enumerate(lines.items()):
         points, mark = sorted(by_step.items()), _MARKS[number % len(_MARKS)]
         below = 267 + 19 * number

@@ -100,12 +100,11 @@ class Section:
     computes them once for all sections.
 
     Attributes:
-        anchor: the id of the section, unique on its page.
+        anchor: the id of the section, unique on its page, and the name of its file in ``html/sections``.
         title: the heading.
         content: the values for the template.
         listed: its name in the list of sections at the top of long pages.
         heading_hidden: whether only screen readers get the heading.
-        template: the file in ``html/sections`` without its ending; "" if it is called like the anchor.
     """
 
     anchor: str
@@ -113,11 +112,10 @@ class Section:
     content: Mapping[str, Any]
     listed: str = ""
     heading_hidden: bool = False
-    template: str = ""
 
     def html(self) -> Any:
         """Return the section below its heading, as safe markup."""
-        return fragment(f"sections/{self.template or self.anchor}.html", **self.content)
+        return fragment(f"sections/{self.anchor}.html", **self.content)
 
 
 def render_page(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,11 +14,11 @@ from isonn.experiments.tables import failures
 from isonn.graphs.graph import GraphSet
 from isonn.progress import bar
 from isonn.report.model_page import GRAPHS, ModelPage
-from isonn.report.page import Header, Section, Tile, render_page, require_jinja2
+from isonn.report.page import Header, Tile, render_page, require_jinja2
 from isonn.report.page_models import choose_job, refitted, saved
 from isonn.report.runs import Group, Run, find_graphs, read_run, shown_name
 from isonn.report.sections import comparison
-from isonn.report.sections.comparison import Comparison, best_of, kind_of, metric_text
+from isonn.report.sections.comparison import Comparison, best_of, kind_of
 from isonn.report.sections.provenance import group_facts, provenance_section, twins_text
 from isonn.report.sections.templates import template_cards_section
 from isonn.report.words import Naming
@@ -66,21 +65,13 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
             graphs |= {} if loaded is None else {group.name: loaded}
             why = why_not if group is shown else why
         page, missing = _model_page(shown, graphs.get(shown.name), why, model, graphs_shown, quiet)
-        header = Header("isonn report", title, _headline(run.groups), note=missing, wide=True)
-        if page is not None:
-            header = _with_run_tiles(page.header, shown.rows, page.models.method, page.cases.naming)
-    sections = _sections(run, compared, graphs, page, several)
-    warnings = _warnings(run, graphs)
-    text = render_page(f"{title}: isonn report", header, sections, warnings, contents=True)
-    return ReportPage(text, _facts(run, text, page, missing))
-
-
-def _sections(
-    run: Run, compared: Comparison, graphs: dict[str, GraphSet], page: ModelPage | None, several: bool
-) -> list[Section | None]:
-    """Return the sections, in order; those of the model only if there is one."""
+        if page is None:
+            header = Header("isonn report", title, [], _tiles(shown), note=missing, wide=True)
+        else:
+            tiles = _tiles(shown, page.models.method, page.cases.naming)
+            header = replace(page.header, tiles=tiles) if len(tiles) > 1 else page.header
     provenance = [(group.name, group_facts(group, graphs.get(group.name))) for group in run.groups]
-    return [
+    sections = [
         *([] if page is None else page.sections),
         comparison.results_section(run.groups),
         comparison.differences_section(compared),
@@ -88,9 +79,10 @@ def _sections(
         comparison.curves_section(run.groups),
         comparison.confusion_section(run.groups, graphs),
         None if page is None else template_cards_section(page.cases),
-        comparison.losses_section(run.groups),
         provenance_section("Data, protocol and versions", provenance, "" if page is None else page.models.origin),
     ]
+    text = render_page(f"{title}: isonn report", header, sections, _warnings(run, graphs), contents=True)
+    return ReportPage(text, _facts(run, text, page, missing))
 
 
 def _comparison_header(compared: Comparison) -> Header:
@@ -122,47 +114,31 @@ def _model_page(
     return ModelPage(models, most, quiet), ""
 
 
-def _with_run_tiles(header: Header, rows: Sequence[Row], method: str, naming: Naming) -> Header:
-    """Return the first screen: the scores of the run over all seeds, if it includes a trivial method."""
-    best = best_of([row for row in rows if row.method == method])
-    trivial = best_of([row for row in rows if kind_of(row.method) == "trivial"])
-    if best is None or trivial is None:
-        return header
-    about = f"{METRICS[next(iter(best.metrics))].heading} on held-out {naming.noun}s"
-    unit = {"rmse": naming.unit(), "mae": naming.unit()} if len(naming.targets) == 1 else {}
-    more = ", ".join(
-        f"{METRICS[name].heading} {best.metrics[name]} {unit.get(name, '')}".rstrip()
-        for name in MORE
-        if name in best.metrics
-    )
-    error = unit.get(next(iter(best.metrics)), "")
-    tiles = [
-        Tile(method, f"{metric_text(best)} {error}".rstrip(), f"{about}; {more}" if more else about, main=True),
-        Tile(f"Best simple method: {shown_name(trivial)}", f"{metric_text(trivial)} {error}".rstrip(), about),
-    ]
-    return replace(header, tiles=tiles)
+def _tiles(group: Group, method: str | None = None, naming: Naming | None = None) -> list[Tile]:
+    """Return the score of a method (None: of the best learned one) over all seeds, and of the best simple method."""
+    simple = [row for row in group.rows if kind_of(row.method) == "trivial"]
+    learned = [row for row in group.rows if row not in simple and method in (None, row.method)]
+    best, trivial = best_of(learned), best_of(simple)
+    naming = naming or Naming()
+    tiles = [] if best is None else [_tile(best, shown_name(best), naming, main=True)]
+    name = "" if trivial is None else f"Best simple method: {shown_name(trivial)}"
+    return tiles if trivial is None else [*tiles, _tile(trivial, name, naming)]
+
+
+def _tile(row: Row, name: str, naming: Naming, main: bool = False) -> Tile:
+    first, unit = next(iter(row.metrics)), naming.unit() if len(naming.targets) == 1 else ""
+    units = {"rmse": f" {unit}", "mae": f" {unit}"} if unit else {}
+    about = f"{METRICS[first].heading} on held-out {naming.noun}s"
+    for metric in MORE:
+        if main and metric in row.metrics:
+            about += f"; {METRICS[metric].heading} {row.metrics[metric]}{units.get(metric, '')}"
+    return Tile(name, f"{row.first}{' %' if METRICS[first].percent else units.get(first, '')}", about, main)
 
 
 def _chosen_group(run: Run, data: str | None) -> Group:
     """Return the group whose graphs are shown: that of ``data``, or the first with a model to show."""
     named = [group for group in run.groups if data is not None and group.dataset in (data, Path(data).stem)]
     return next(iter([*named, *(group for group in run.groups if choose_job(group) is not None), *run.groups]))
-
-
-def _headline(groups: Sequence[Group]) -> list[str]:
-    """Describe the best learned row beside the best trivial one, for each dataset."""
-    kinds = {"isonn": "best template model", "other": "best other method", "trivial": "best simple method"}
-    sentences = []
-    for group in groups:
-        best = {kind: best_of([row for row in group.rows if kind_of(row.method) == kind]) for kind in kinds}
-        words = [
-            f"{shown_name(row)} {metric_text(row)} {METRICS[next(iter(row.metrics))].heading} ({kinds[kind]})"
-            for kind, row in best.items()
-            if row is not None
-        ]
-        if words:
-            sentences.append(f"{f'{group.name}: ' if len(groups) > 1 else ''}{', '.join(words)}.")
-    return sentences
 
 
 def _warnings(run: Run, graphs: dict[str, GraphSet]) -> list[str]:

@@ -1,15 +1,13 @@
-"""How the methods of a run compare: results, paired differences, ranks, learning curves, confusion, training loss."""
+"""How the methods of a run compare: results, paired differences, ranks, learning curves, confusion."""
 
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 from scipy.stats import rankdata
 from sklearn.metrics import confusion_matrix
 
@@ -18,13 +16,13 @@ from isonn.experiments.rows import Row, learning_curve
 from isonn.experiments.statistics import corrected_interval
 from isonn.experiments.tables import cells, legend
 from isonn.graphs.graph import GraphSet
-from isonn.report.charts import Strip, dot_plot, line_chart
+from isonn.report.charts import learning_curves
 from isonn.report.page import Section
 from isonn.report.runs import TRIVIAL, Group, shown_name
 from isonn.report.words import Naming
 
-#: Maximum number of classes in a confusion matrix, and of points of a loss.
-MAX_CLASSES, POINTS = 12, 12
+#: Maximum number of classes in a confusion matrix.
+MAX_CLASSES = 12
 
 
 def kind_of(method: str) -> str:
@@ -45,13 +43,7 @@ def metric_heading(row: Row) -> str:
     return f"{metric.heading} (%)" if metric.percent else metric.heading
 
 
-def metric_text(row: Row) -> str:
-    """Return the first metric of a row with its unit."""
-    return f"{row.first}{' %' if METRICS[next(iter(row.metrics))].percent else ''}"
-
-
-@dataclass(frozen=True)
-class Rank:
+class Rank(NamedTuple):
     """A method's mean rank over the datasets that all ranked methods have, and how often it is best."""
 
     method: str
@@ -60,8 +52,7 @@ class Rank:
     best: int
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """The paired difference of two methods on one dataset.
 
     Attributes:
@@ -69,7 +60,6 @@ class Difference:
         metric: name of the metric, with its unit.
         mean: mean of the first minus the second method, with a sign such that above 0 is better.
         low, high: the corrected interval of the mean; equal to it for a single fold.
-        folds: number of distinct test folds that both have.
     """
 
     dataset: str
@@ -77,7 +67,6 @@ class Difference:
     mean: float
     low: float
     high: float
-    folds: int
 
     @property
     def verdict(self) -> str:
@@ -109,7 +98,7 @@ def difference(group: Group, first: str, second: str) -> Difference | None:
     values = [statistics.fmean(repeated) for repeated in by_test.values()]
     mean = statistics.fmean(values)
     low, high = corrected_interval(values, statistics.fmean(ratios)) or (mean, mean)
-    return Difference(group.name, metric_heading(best[0]), mean, low, high, len(values))
+    return Difference(group.name, metric_heading(best[0]), mean, low, high)
 
 
 class Comparison:
@@ -135,13 +124,14 @@ class Comparison:
     @cached_property
     def ranks(self) -> list[Rank]:
         """The methods by mean rank over the datasets of `scores`; ties share the mean of their ranks."""
-        places: dict[str, list[float]] = {}
-        best: Counter[str] = Counter()
+        places: dict[str, list[tuple[float, bool]]] = {}  # the rank on each dataset, and whether it is best there
         for scores in self.scores:
             for method, place in zip(scores, rankdata([-value for value in scores.values()]), strict=True):
-                places.setdefault(method, []).append(float(place))
-                best[method] += scores[method] == max(scores.values())
-        ranks = [Rank(method, kind_of(method), statistics.fmean(places[method]), best[method]) for method in places]
+                places.setdefault(method, []).append((float(place), scores[method] == max(scores.values())))
+        ranks = [
+            Rank(method, kind_of(method), statistics.fmean(place for place, _ in found), sum(best for _, best in found))
+            for method, found in places.items()
+        ]
         return sorted(ranks, key=lambda rank: (rank.rank, rank.method))
 
     @property
@@ -175,31 +165,15 @@ class Comparison:
 
 
 def results_section(groups: Sequence[Group]) -> Section:
-    """Return the results of all methods on each dataset: the table of `isonn evaluate`, and a dot per fold and seed."""
+    """Return the results of all methods on each dataset: the table of `isonn evaluate`."""
     blocks = []
     for group in groups:
         headings, lines = cells([replace(row, method=shown_name(row)) for row in group.rows])
         seeds = f"Mean ± standard deviation over {group.seeds} seeds" if group.seeds > 1 else "One seed"
         caption = [f"{seeds}. A learned method has to beat the simple rows.", *legend(group.rows)]
-        kinds = [kind_of(row.method) for row in group.rows]
-        table = list(zip(kinds, lines, strict=True))
-        blocks.append(
-            {"name": group.name, "caption": caption, "headings": headings, "table": table, "dots": dots(group)}
-        )
+        table = [(kind_of(row.method), line) for row, line in zip(group.rows, lines, strict=True)]
+        blocks.append({"name": group.name, "caption": caption, "headings": headings, "table": table})
     return Section("results", "Results of all methods", {"blocks": blocks}, "Results")
-
-
-def dots(group: Group) -> str:
-    """Draw every fold and seed of every row as a dot."""
-    strips, metric = [], ""
-    for row in group.rows:
-        if row.first is not None:
-            name, metric = next(iter(row.metrics)), metric_heading(row)
-            values = [shown(name, result["metrics"]) for _, result in group.finished(row)]
-            folds, seeds = [value for value in values if value is not None], list(row.first.by_seed.values())
-            ours = kind_of(row.method) == "isonn"
-            strips.append(Strip(group.label(row), folds, seeds, row.first.mean, row.first.interval, ours))
-    return dot_plot(strips, f"{metric} of each method: small dots are folds, large dots seeds, the bar their mean")
 
 
 def differences_section(comparison: Comparison) -> Section | None:
@@ -233,42 +207,14 @@ def curves_section(groups: Sequence[Group]) -> Section | None:
         curves = {name: points for name, points in curves.items() if points}
         if curves:
             title = f"{metric_heading(rows[0])} on {group.name} by training graphs"
-            charts.append((group.name, line_chart(curves, title, "training graphs")))
-    content = {"charts": charts, "title": "Learning curves", "about": "mean by number of training graphs"}
-    return Section("curves", "Learning curves", content, "Learning curves") if charts else None
-
-
-def losses_section(groups: Sequence[Group]) -> Section | None:
-    """Return the mean training loss by epoch of each method that stores it."""
-    charts = [
-        (group.name, line_chart(lines, f"Training loss on {group.name} by epoch", "epoch"))
-        for group in groups
-        if (lines := losses(group))
-    ]
-    content = {"charts": charts, "title": "Training loss", "about": "mean training loss of all fits by epoch"}
-    return Section("losses", "Training", content, "Training", template="curves") if charts else None
-
-
-def losses(group: Group) -> dict[str, dict[int, float]]:
-    """Return the mean training loss over all fits of a method, at some epochs."""
-    lines = {}
-    for row in group.rows:
-        losses = [result.get("loss") or () for _, result in group.finished(row)]
-        fits = [loss for loss in losses if len(loss) > 1 and np.isfinite(loss).all()]
-        if fits:
-            mean = np.mean([fit[: min(map(len, fits))] for fit in fits], axis=0)
-            epochs = np.unique(np.linspace(0, len(mean) - 1, POINTS).astype(int)).tolist()
-            lines[group.label(row)] = {epoch + 1: float(mean[epoch]) for epoch in epochs}
-    return lines
+            charts.append((group.name, learning_curves(curves, title)))
+    return Section("curves", "Learning curves", {"charts": charts}, "Learning curves") if charts else None
 
 
 def confusion_section(groups: Sequence[Group], graphs: Mapping[str, GraphSet]) -> Section | None:
     """Return a confusion matrix of each method on each dataset that has classes and whose graphs are at hand."""
-    blocks = [
-        (group.name, made)
-        for group in groups
-        if group.name in graphs and (made := confusions(group, graphs[group.name]))
-    ]
+    every = [(group.name, confusions(group, graphs[group.name])) for group in groups if group.name in graphs]
+    blocks = [(name, matrices) for name, matrices in every if matrices]
     return Section("confusion", "Confusion", {"blocks": blocks}, "Confusion") if blocks else None
 
 
@@ -284,13 +230,10 @@ def confusions(group: Group, graphs: GraphSet) -> list[tuple[str, list[str], lis
     names = [Naming.of(graphs).class_(value) for value in graphs.classes.tolist()]
     matrices = []
     for row in group.rows:
-        pairs = [
-            (y[graph], str(label))
-            for _, result in group.finished(row)
-            for graph, label in zip(result["test"], result["predictions"], strict=True)
-            if y[graph] in labels and str(label) in labels
-        ]
-        if pairs:
-            counts = confusion_matrix(*zip(*pairs, strict=True), labels=labels)
+        results = [result for _, result in group.finished(row)]
+        truth = [y[graph] for result in results for graph in result["test"]]
+        predicted = [str(label) for result in results for label in result["predictions"]]
+        if set(labels) & set(truth):  # others, such as a missing class, are not counted
+            counts = confusion_matrix(truth, predicted, labels=labels)
             matrices.append((group.label(row), names, counts.tolist()))
     return matrices
