@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isonn.errors import InputError, naming_the_extra
-from isonn.graphs.foreign.links import AUTO, from_igraph, from_networkx
-from isonn.graphs.foreign.matrices import from_matrices, from_sparse, from_stack
+from isonn.graphs.foreign.links import AUTO, graphs_from_links, igraph_links, networkx_links
+from isonn.graphs.foreign.matrices import from_matrices, from_stack
 from isonn.graphs.foreign.pyg import from_pyg
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.io.registry import Problem
@@ -139,15 +139,15 @@ def readable_rows(X: Any, standardize: str | None = None) -> tuple[GraphSet | No
     items = X if isinstance(X, GraphSet) else [X] if isinstance(X, str) else _items(X)
     if not isinstance(items, list) or MOLECULE not in {_kind(type(item)) for item in items}:
         return as_graphset(items, standardize=standardize), []
-    options = {} if standardize is None else {"standardize": standardize}
-    result: tuple[GraphSet | None, list[Problem]] = _of_extra().read_molecules(items, **options)
+    result: tuple[GraphSet | None, list[Problem]] = _of_extra("read_molecules", items, standardize)
     return result
 
 
-def _of_extra() -> Any:
-    """Import the conversion of molecules, which needs an extra."""
+def _of_extra(function: str, items: list[Any], standardize: str | None) -> Any:
+    """Convert molecules by a function of their extra."""
     with naming_the_extra(f"reading a {MOLECULE}"):
-        return importlib.import_module("isonn.molecules.convert")
+        convert = importlib.import_module("isonn.molecules.convert")
+    return getattr(convert, function)(items, **({} if standardize is None else {"standardize": standardize}))
 
 
 def standardization_of(graphs: GraphSet) -> str:
@@ -214,25 +214,20 @@ def _convert(
         return from_stack(items)
     if not items:
         raise InputError("X holds no graph; give at least one")
-    kind, y = _one_kind(items), None
+    kind = _one_kind(items)
     if kind is MOLECULE:
-        options = {} if standardize is None else {"standardize": standardize}
-        molecules: GraphSet = _of_extra().from_smiles(items, **options)
+        molecules: GraphSet = _of_extra("from_smiles", items, standardize)
         return molecules
-    if kind is ARRAY:
-        return from_matrices(items)
+    if kind in (ARRAY, SPARSE):
+        return from_matrices(items, sparse=kind is SPARSE)
     if kind is OURS:
         return join_graphs(items)
     if kind is PYG:
-        items = [data for item in items for data in (item.to_data_list() if _is_batch(item) else [item])]
-        graphs, y = from_pyg(items, label_from, edge_label_from)
-    elif kind is SPARSE:
-        graphs = from_sparse(items)
-    else:
-        graphs = (from_networkx if kind is NETWORKX else from_igraph)(items, label_from, edge_label_from)
-    if any(graph.node_names is None for graph in graphs):  # names are kept only if every graph has them
-        graphs = [graph.but_with(node_names=None) for graph in graphs]
-    return join_graphs(graphs, y=None if y is None else as_y(y, len(items)))
+        data = [data for item in items for data in (item.to_data_list() if _is_batch(item) else [item])]
+        graphs, y = from_pyg(data, label_from, edge_label_from)
+        return join_graphs(graphs, y=None if y is None else as_y(y, len(data)))
+    links = map(networkx_links if kind is NETWORKX else igraph_links, items)
+    return join_graphs(graphs_from_links(list(links), label_from, edge_label_from))
 
 
 def is_smiles(text: str) -> bool:

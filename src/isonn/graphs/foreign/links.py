@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,14 +20,85 @@ from isonn.targets import are_too_many_classes
 #: Default of ``label_from`` and ``edge_label_from``: read the attribute ``label`` and warn about others.
 AUTO = "auto"
 
-
-def attribute_names(attributes: Iterable[Iterable[str]]) -> set[str]:
-    """Return the names of the attributes of all nodes or edges."""
-    return {str(key) for some in attributes for key in some}
-
-
 #: Warnings that were given. Estimators convert the same graphs at each call, so each is given once per process.
 _GIVEN: set[str] = set()
+
+
+@dataclass(frozen=True)
+class Links:
+    """The lists that NetworkX and igraph hold.
+
+    Attributes:
+        pairs: the nodes of each link.
+        directed: whether a link has one direction; else it is two cells, and a loop is one.
+        nodes, edges: the attributes of each node and link.
+        names: one per node; they count only if those of all graphs are strings.
+        id: the name of the graph.
+    """
+
+    pairs: Sequence[tuple[int, int]]
+    directed: bool
+    nodes: Sequence[Mapping[str, Any]]
+    edges: Sequence[Mapping[str, Any]]
+    names: list[Any]
+    id: Any
+
+
+def networkx_links(graph: Any) -> Links:
+    """Read a graph of NetworkX; nodes that are strings are names."""
+    number = {node: position for position, node in enumerate(graph)}
+    edges = list(graph.edges(data=True))
+    return Links(
+        pairs=[(number[u], number[v]) for u, v, _ in edges],
+        directed=graph.is_directed(),
+        nodes=[attributes for _, attributes in graph.nodes(data=True)],
+        edges=[attributes for _, _, attributes in edges],
+        names=list(number),
+        id=graph.graph.get("name"),
+    )
+
+
+def igraph_links(graph: Any) -> Links:
+    """Read a graph of igraph; the vertex attribute ``name`` holds the names."""
+    nodes = [vertex.attributes() for vertex in graph.vs]
+    return Links(
+        pairs=graph.get_edgelist(),
+        directed=graph.is_directed(),
+        names=[attributes.pop("name", None) for attributes in nodes],
+        nodes=nodes,
+        edges=[edge.attributes() for edge in graph.es],
+        id=graph["name"] if "name" in graph.attributes() else None,
+    )
+
+
+def graphs_from_links(links: Sequence[Links], label_from: str | None, edge_label_from: str | None) -> list[Graph]:
+    """Build the graphs, with edge ``weight`` and the labels of nodes and edges."""
+    label = _chosen("node", label_from, [attributes for graph in links for attributes in graph.nodes])
+    edge_label = _chosen("edge", edge_label_from, [attributes for graph in links for attributes in graph.edges])
+    graphs = [_graph(graph, f"graph {i} of {len(links)}", label, edge_label) for i, graph in enumerate(links)]
+    if all(isinstance(name, str) for graph in links for name in graph.names):
+        graphs = [graph.but_with(node_names=np.array(each.names)) for graph, each in zip(graphs, links, strict=True)]
+    return graphs
+
+
+def _chosen(what: str, wanted: str | None, attributes: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the attribute that holds labels; refuse measurements, each of which would be a label."""
+    chosen = choose_attribute(what, wanted, {str(key) for each in attributes for key in each})
+    if wanted in (AUTO, None):
+        return chosen
+    values = (each.get(chosen) for each in attributes)
+    numbers = [value for value in values if isinstance(value, (float, np.floating)) and value % 1]
+    if are_too_many_classes(Counter(numbers).values()):
+        argument, instead = (
+            ("label_from", "use them as node attributes (docs/data.md)")
+            if what == "node"
+            else ("edge_label_from", "call the attribute weight")
+        )
+        raise InputError(
+            f"{argument}={wanted!r:.60} holds measurements such as {numbers[0]!r:.20}, each of which would be a label; "
+            f"round them to a few classes, or {instead}"
+        )
+    return chosen
 
 
 def choose_attribute(what: str, wanted: str | None, present: set[str], usual: str = "label") -> str | None:
@@ -51,123 +122,27 @@ def choose_attribute(what: str, wanted: str | None, present: set[str], usual: st
     return usual if wanted == AUTO else wanted
 
 
-def check_classes(what: str, wanted: str | None, values: Iterable[Any]) -> None:
-    """Raise `InputError` if the attribute that the caller named holds measurements, each of which would be a label."""
-    if wanted in (AUTO, None):
-        return
-    numbers = [value for value in values if isinstance(value, (float, np.floating)) and value % 1]
-    if not are_too_many_classes(Counter(numbers).values()):
-        return
-    argument, instead = (
-        ("label_from", "use them as node attributes (docs/data.md)")
-        if what == "node"
-        else ("edge_label_from", "call the attribute weight")
+def _graph(links: Links, where: str, label: str | None, edge_label: str | None) -> Graph:
+    """Build one graph; ``where`` names it in errors."""
+    n, cells = len(links.nodes), np.array(links.pairs, dtype=np.int64).reshape(-1, 2)
+    weights = [attributes.get("weight") for attributes in links.edges]
+    given = np.array([weight is not None for weight in weights], dtype=bool)
+    values = _weights(where, weights) if given.any() else None
+    labels = _labels(where, "edge", [attributes.get(edge_label) for attributes in links.edges])
+    if not links.directed:
+        back = np.flatnonzero(cells[:, 0] != cells[:, 1])
+        there_and_back = np.concatenate([np.arange(len(cells)), back])
+        cells = np.concatenate([cells, cells[back, ::-1]])
+        given, values, labels = (take(column, there_and_back) for column in (given, values, labels))
+    cells, values, labels = merge_parallel(where, n, cells, values, labels, given)
+    return Graph.unchecked(
+        n=n,
+        edges=cells,
+        weights=values,
+        node_labels=_labels(where, "node", [attributes.get(label) for attributes in links.nodes]),
+        edge_labels=labels,
+        id=links.id if isinstance(links.id, str) and links.id else None,
     )
-    raise InputError(
-        f"{argument}={wanted!r:.60} holds measurements such as {numbers[0]!r:.20}, each of which would be a label; "
-        f"round them to a few classes, or {instead}"
-    )
-
-
-def from_networkx(graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None) -> list[Graph]:
-    """Read node labels, edge labels and edge ``weight``; nodes that are strings become names."""
-    node_keys = attribute_names(data for graph in graphs for _, data in graph.nodes(data=True))
-    edge_keys = attribute_names(data for graph in graphs for _, _, data in graph.edges(data=True))
-    label = choose_attribute("node", label_from, node_keys)
-    edge_label = choose_attribute("edge", edge_label_from, edge_keys)
-    check_classes("node", label_from, (data.get(label) for graph in graphs for _, data in graph.nodes(data=True)))
-    check_classes(
-        "edge", edge_label_from, (data.get(edge_label) for graph in graphs for _, _, data in graph.edges(data=True))
-    )
-
-    def links(graph: Any) -> Links:
-        number = {node: position for position, node in enumerate(graph)}
-        edges = list(graph.edges(data=True))
-        return Links(
-            n=len(number),
-            pairs=[(number[u], number[v]) for u, v, _ in edges],
-            directed=graph.is_directed(),
-            weights=[data.get("weight") for _, _, data in edges],
-            edge_labels=[data.get(edge_label) for _, _, data in edges],
-            node_labels=[data.get(label) for _, data in graph.nodes(data=True)],
-            names=list(number),
-            id=graph.graph.get("name"),
-        )
-
-    return [links(graph).graph(f"graph {i} of {len(graphs)}") for i, graph in enumerate(graphs)]
-
-
-def from_igraph(graphs: Sequence[Any], label_from: str | None, edge_label_from: str | None) -> list[Graph]:
-    """Read node labels, edge labels and edge ``weight``; the vertex attribute ``name`` becomes node names."""
-    label = choose_attribute("node", label_from, attribute_names(graph.vs.attributes() for graph in graphs) - {"name"})
-    edge_label = choose_attribute("edge", edge_label_from, attribute_names(graph.es.attributes() for graph in graphs))
-
-    def column(sequence: Any, attribute: str | None) -> list[Any]:
-        there = attribute is not None and attribute in sequence.attributes()
-        return list(sequence[attribute]) if there else [None] * len(sequence)
-
-    check_classes("node", label_from, (value for graph in graphs for value in column(graph.vs, label)))
-    check_classes("edge", edge_label_from, (value for graph in graphs for value in column(graph.es, edge_label)))
-
-    def links(graph: Any) -> Links:
-        return Links(
-            n=graph.vcount(),
-            pairs=graph.get_edgelist(),
-            directed=graph.is_directed(),
-            weights=column(graph.es, "weight"),
-            edge_labels=column(graph.es, edge_label),
-            node_labels=column(graph.vs, label),
-            names=column(graph.vs, "name"),
-            id=graph["name"] if "name" in graph.attributes() else None,
-        )
-
-    return [links(graph).graph(f"graph {i} of {len(graphs)}") for i, graph in enumerate(graphs)]
-
-
-@dataclass(frozen=True)
-class Links:
-    """The lists that NetworkX and igraph hold; None stands for a missing weight or label.
-
-    Attributes:
-        n: number of nodes.
-        pairs: the nodes of each link.
-        directed: whether a link has one direction; else it is two cells, and a loop is one.
-        weights, edge_labels: one per link.
-        node_labels, names: one per node; names count only if all are strings.
-        id: the name of the graph.
-    """
-
-    n: int
-    pairs: Sequence[tuple[int, int]]
-    directed: bool
-    weights: list[Any]
-    edge_labels: list[Any]
-    node_labels: list[Any]
-    names: list[Any]
-    id: Any = None
-
-    def graph(self, where: str) -> Graph:
-        """Build the graph; ``where`` names it in errors."""
-        cells = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
-        given = np.array([weight is not None for weight in self.weights], dtype=bool)
-        values = _weights(where, self.weights) if given.any() else None
-        labels = _labels(where, "edge", self.edge_labels)
-        if not self.directed:
-            back = np.flatnonzero(cells[:, 0] != cells[:, 1])
-            there_and_back = np.concatenate([np.arange(len(cells)), back])
-            cells = np.concatenate([cells, cells[back, ::-1]])
-            given, values, labels = (take(column, there_and_back) for column in (given, values, labels))
-        cells, values, labels = merge_parallel(where, self.n, cells, values, given, labels)
-        named = self.n > 0 and all(isinstance(name, str) for name in self.names)
-        return Graph.unchecked(
-            n=self.n,
-            edges=cells,
-            weights=values,
-            node_labels=_labels(where, "node", self.node_labels),
-            edge_labels=labels,
-            node_names=np.array(self.names, dtype=np.str_) if named else None,
-            id=self.id if isinstance(self.id, str) and self.id else None,
-        )
 
 
 def _weights(where: str, weights: list[Any]) -> NDArray[np.float64]:
@@ -207,10 +182,14 @@ def merge_parallel(
     n: int,
     cells: IntArray,
     weights: NDArray[np.float64] | None,
-    given: NDArray[np.bool_] | None,
     labels: NDArray[Any] | None,
+    given: NDArray[np.bool_] | None = None,
 ) -> tuple[IntArray, NDArray[np.float64] | None, NDArray[Any] | None]:
-    """Merge parallel edges: add their weights if they have any; their labels must agree. Check the nodes first."""
+    """Sort cells and merge parallel ones: add their weights, if any; their labels must agree. Check the nodes first.
+
+    Args:
+        given: which edges have a weight; None means all. Parallel edges without a weight add 1 together.
+    """
     outside = ((cells < 0) | (cells >= n)).any(axis=1)
     if n and outside.any():
         raise InputError(
@@ -218,8 +197,6 @@ def merge_parallel(
             f"the number of nodes"
         )
     _, first, merged = np.unique(cells[:, 0] * n + cells[:, 1], return_index=True, return_inverse=True)
-    if len(first) == len(cells):
-        return cells, weights, labels
     merged = merged.reshape(-1)
     if labels is not None:
         kept = labels[first]
@@ -232,8 +209,7 @@ def merge_parallel(
             )
         labels = kept
     if weights is not None:
-        with_weight = np.ones(len(cells), dtype=bool) if given is None else given
-        unweighted = np.bincount(merged, ~with_weight) > 0
-        summed = np.bincount(merged, np.where(with_weight, weights, 0.0))
-        weights = summed.astype(np.float64) + unweighted
+        unweighted = np.zeros(len(cells)) if given is None else ~given
+        summed = np.bincount(merged, np.where(unweighted, 0.0, weights), minlength=len(first))
+        weights = summed + (np.bincount(merged, unweighted, minlength=len(first)) > 0)
     return cells[first], weights, labels

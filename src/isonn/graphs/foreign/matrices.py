@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from isonn.errors import InputError
 from isonn.graphs.checks import MAX_NODES
+from isonn.graphs.columns import offsets_of, read_only
 from isonn.graphs.foreign.links import merge_parallel
-from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray, to_numpy
+
+Cells = tuple[IntArray, NDArray[Any]]
 
 
 def from_stack(array: NDArray[Any]) -> GraphSet:
@@ -26,47 +29,39 @@ def from_stack(array: NDArray[Any]) -> GraphSet:
         raise InputError(f"X of shape {array.shape} holds no graph; give at least one")
     if rows != columns:
         raise InputError(f"graph 0 of {g} is {rows} x {columns}, not square; adjacency matrices have shape (g, n, n)")
-    array = _numbers(array, "X")
-    cells = np.flatnonzero(array)  # flat indices over all matrices; np.nonzero would need three times the memory
-    edges = np.empty((len(cells), 2), dtype=np.int64)
-    edges[:, 0], edges[:, 1] = cells // rows % rows if rows else 0, cells % rows if rows else 0
-    counts = np.bincount(cells // max(rows * rows, 1), minlength=g)
-    return _from_nonzero(counts, edges, np.full(g, rows), array.reshape(-1)[cells])
+    return _from_cells([_dense_cells(matrix) for matrix in _numbers(array, "X")], [rows] * g)
 
 
-def from_matrices(items: Sequence[Any]) -> GraphSet:
-    """Read square arrays, whose sizes may differ."""
-    matrices = []
+def from_matrices(items: Sequence[Any], sparse: bool = False) -> GraphSet:
+    """Read square arrays or SciPy matrices, whose sizes may differ."""
+    cells, sizes = [], []
     for i, item in enumerate(items):
         where = f"graph {i} of {len(items)}"
-        try:
-            matrix = to_numpy(item)
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from error
-        except ValueError as error:
-            raise InputError(f"{where} has rows of different lengths; give n rows of n numbers") from error
+        matrix = item if sparse else _array(item, where)
         _check_square(where, matrix.shape)
-        matrices.append(_numbers(matrix, where))
-    cells = [np.nonzero(matrix) for matrix in matrices]
-    edges = np.concatenate([np.column_stack(cell) for cell in cells])
-    weights = np.concatenate([matrix[cell] for matrix, cell in zip(matrices, cells, strict=True)])
-    counts = np.array([len(row) for row, _ in cells])
-    return _from_nonzero(counts, edges, np.array([len(matrix) for matrix in matrices]), weights)
+        cells.append(_sparse_cells(matrix, where) if sparse else _dense_cells(_numbers(matrix, where)))
+        sizes.append(matrix.shape[0])
+    return _from_cells(cells, sizes)
 
 
-def from_sparse(items: Sequence[Any]) -> list[Graph]:
-    """Read square SciPy matrices; entries that occur twice are added."""
-    graphs = []
-    for i, item in enumerate(items):
-        where = f"graph {i} of {len(items)}"
-        _check_square(where, item.shape)
-        edges, weights, _ = merge_parallel(where, item.shape[0], *_sparse_cells(where, item), None, None)
-        graphs.append(Graph.unchecked(n=item.shape[0], edges=edges, weights=weights))
-    return graphs
+def _from_cells(cells: Sequence[Cells], sizes: Sequence[int]) -> GraphSet:
+    """Build graphs from the nonzero cells of each, sorted and distinct, and their values."""
+    weights = np.concatenate([values for _, values in cells])
+    return GraphSet(
+        node_offsets=offsets_of(np.array(sizes)),
+        edge_offsets=offsets_of(np.array([len(edges) for edges, _ in cells])),
+        edges=read_only(np.concatenate([edges for edges, _ in cells])),
+        weights=None if (weights == 1).all() else weights.astype(np.float64),
+    )
 
 
-def _sparse_cells(where: str, item: Any) -> tuple[IntArray, NDArray[np.float64]]:
-    """Return cells and weights; SciPy's own conversions crash the process on a wrong index."""
+def _dense_cells(matrix: NDArray[Any]) -> Cells:
+    cells = np.nonzero(matrix)
+    return np.column_stack(cells), matrix[cells]
+
+
+def _sparse_cells(item: Any, where: str) -> Cells:
+    """Return the cells of a sparse matrix; SciPy's own conversions crash the process on a wrong index."""
     try:
         if hasattr(item, "check_format"):
             item.check_format(full_check=True)
@@ -77,17 +72,19 @@ def _sparse_cells(where: str, item: Any) -> tuple[IntArray, NDArray[np.float64]]
     weights = _numbers(values, where).astype(np.float64)
     if not len(row) == len(column) == len(weights) or row.dtype.kind not in "iu" or column.dtype.kind not in "iu":
         raise InputError(f"{where} has {len(row)} rows, {len(column)} columns, {len(weights)} values; build it again")
-    return np.column_stack([row, column]).astype(np.int64), weights
+    cells = np.column_stack([row, column]).astype(np.int64)
+    cells, summed, _ = merge_parallel(where, item.shape[0], cells, weights, None)
+    kept = np.flatnonzero(summed)
+    return cells[kept], np.asarray(summed)[kept]
 
 
-def _from_nonzero(counts: IntArray, edges: IntArray, sizes: IntArray, weights: NDArray[Any]) -> GraphSet:
-    """Build a graph from cells in the order of np.nonzero: sorted and distinct, so they need no sorting."""
-    return GraphSet(
-        node_offsets=np.concatenate([[0], np.cumsum(sizes)]),
-        edge_offsets=np.concatenate([[0], np.cumsum(counts)]),
-        edges=edges,
-        weights=None if (weights == 1).all() else weights.astype(np.float64),
-    )
+def _array(item: Any, where: str) -> NDArray[Any]:
+    try:
+        return to_numpy(item)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    except ValueError as error:
+        raise InputError(f"{where} has rows of different lengths; give n rows of n numbers") from error
 
 
 def _check_square(where: str, shape: tuple[int, ...]) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from isonn.errors import InputError, IsoNNWarning
 from isonn.graphs.checks import MAX_NODES
-from isonn.graphs.foreign.links import attribute_names, choose_attribute, merge_parallel
+from isonn.graphs.foreign.links import choose_attribute, merge_parallel
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray, to_numpy
 
@@ -30,7 +30,7 @@ def from_pyg(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyG warns when it infers num_nodes from the edges
         sizes = [_number_of_nodes(data, i, total) for i, data in enumerate(graphs)]
-    present = attribute_names(data.keys() for data in graphs)
+    present = {key for data in graphs for key in data.keys()}
     of_nodes = present - _EDGE_KEYS - _GRAPH_KEYS
     texts = {key for key in of_nodes if all(isinstance(getattr(data, key, None), str) for data in graphs)}
     label = choose_attribute("node", label_from, of_nodes - texts, usual="x")
@@ -57,7 +57,7 @@ def from_pyg(
     for i, data in enumerate(graphs):
         weight = None if weights is None else weights[i].reshape(-1).astype(np.float64)
         bond = None if edge_labels is None else edge_labels[i]
-        pairs, weight, bond = merge_parallel(f"graph {i} of {total}", sizes[i], edges[i], weight, None, bond)
+        pairs, weight, bond = merge_parallel(f"graph {i} of {total}", sizes[i], edges[i], weight, bond)
         parts.append(
             Graph.unchecked(
                 n=sizes[i],
