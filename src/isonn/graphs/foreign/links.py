@@ -38,8 +38,8 @@ class Links:
 
     pairs: Sequence[tuple[int, int]]
     directed: bool
-    nodes: Sequence[Mapping[str, Any]]
-    edges: Sequence[Mapping[str, Any]]
+    nodes: Sequence[Mapping[Any, Any]]
+    edges: Sequence[Mapping[Any, Any]]
     names: list[Any]
     id: Any
 
@@ -81,7 +81,7 @@ def graphs_from_links(links: Sequence[Links], label_from: str | None, edge_label
     return graphs
 
 
-def _chosen(what: str, wanted: str | None, attributes: Sequence[Mapping[str, Any]]) -> str | None:
+def _chosen(what: str, wanted: str | None, attributes: Sequence[Mapping[Any, Any]]) -> str | None:
     """Return the attribute that holds labels; refuse measurements, each of which would be a label."""
     chosen = choose_attribute(what, wanted, {str(key) for each in attributes for key in each})
     if wanted in (AUTO, None):
@@ -210,6 +210,6 @@ def merge_parallel(
         labels = kept
     if weights is not None:
         unweighted = np.zeros(len(cells)) if given is None else ~given
-        summed = np.bincount(merged, np.where(unweighted, 0.0, weights), minlength=len(first))
-        weights = summed + (np.bincount(merged, unweighted, minlength=len(first)) > 0)
+        summed = np.bincount(merged, np.where(unweighted, 0.0, weights))
+        weights = np.asarray(summed + (np.bincount(merged, unweighted) > 0), dtype=np.float64)
     return cells[first], weights, labels

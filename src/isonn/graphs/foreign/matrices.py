@@ -74,8 +74,8 @@ def _sparse_cells(item: Any, where: str) -> Cells:
         raise InputError(f"{where} has {len(row)} rows, {len(column)} columns, {len(weights)} values; build it again")
     cells = np.column_stack([row, column]).astype(np.int64)
     cells, summed, _ = merge_parallel(where, item.shape[0], cells, weights, None)
-    kept = np.flatnonzero(summed)
-    return cells[kept], np.asarray(summed)[kept]
+    values = np.asarray(summed)
+    return cells[values != 0], values[values != 0]
 
 
 def _array(item: Any, where: str) -> NDArray[Any]:

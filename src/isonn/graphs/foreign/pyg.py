@@ -30,7 +30,7 @@ def from_pyg(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyG warns when it infers num_nodes from the edges
         sizes = [_number_of_nodes(data, i, total) for i, data in enumerate(graphs)]
-    present = {key for data in graphs for key in data.keys()}
+    present = set().union(*(data.keys() for data in graphs))
     of_nodes = present - _EDGE_KEYS - _GRAPH_KEYS
     texts = {key for key in of_nodes if all(isinstance(getattr(data, key, None), str) for data in graphs)}
     label = choose_attribute("node", label_from, of_nodes - texts, usual="x")
