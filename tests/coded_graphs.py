@@ -104,9 +104,11 @@ def counts_of(table):
 
 def as_counts(table):
     """A table in the form of `counts_by_definition`."""
-    rows = [table.rows(key) for key in table.keys]
-    counts = np.split(counts_of(table), np.cumsum(list(map(len, rows)))[:-1], axis=1)
-    return dict(zip(table.keys, zip(rows, counts, strict=True), strict=True))
+    pieces, counts, found = table.pieces(), counts_of(table), {}
+    for view, k in ((view, k) for view, sizes in enumerate(table.view_sizes) for k in sizes):
+        inside = (pieces[:, :2] == (view, k)).all(axis=1)
+        found[view, k] = pieces[inside, 2 : 2 + k * (k + 1) // 2], counts[:, inside]
+    return found
 
 
 def loaded(given, by_code=False, **settings):

@@ -60,8 +60,6 @@ def labels_of(content, kind):
         lambda content: labels_of(content, "edge").update(values=[[1], [2]]),
         lambda content: content["details"]["encoding"]["views"][0].update(view="pickle"),
         lambda content: content["details"]["encoding"]["labels"].pop("node_labels"),
-        lambda content: content["details"]["blocks"][1].__setitem__(1, 1),
-        lambda content: content["details"]["blocks"][0].__setitem__(0, None),
     ],
 )
 def test_a_forged_description_is_refused_before_it_is_used(model, change):

@@ -21,10 +21,10 @@ from isonn.errors import InputError, IsoNNError, ModelFileError
 from isonn.files import atomic_directory, check_new
 from isonn.targets import Target, target_from
 
-FORMAT = "isonn-model-3"
+FORMAT = "isonn-model-4"
 JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
 #: Formats of earlier versions.
-OLD_FORMATS = {"isonn-model-1": "0.1.0", "isonn-model-2": "0.2.0"}
+OLD_FORMATS = {"isonn-model-1": "0.1.0", "isonn-model-2": "0.2.0", "isonn-model-3": "0.3.0.dev"}
 #: The tensor with the hashes of the training graphs.
 TRAINED_ON = "trained_on"
 #: Largest size of a description, in bytes.

@@ -152,15 +152,14 @@ def test_too_many_kinds_of_nodes_or_edges_are_refused_with_a_remedy(graphs):
 def list_pieces(given, limit, seed):
     """The pieces of one graph, half of which are templates."""
     table = count_table(given, limit, seed=seed)
-    every = np.ones((1, sum(len(table.rows(key)[::2]) for key in table.keys)))
-    some = replace(table, rows=lambda key: table.rows(key)[::2], chunks=lambda: [csr_array(every)])
+    half = table.pieces()[::2]
+    some = replace(table, pieces=lambda: half, chunks=lambda: [csr_array(np.ones((1, len(half))))])
     vocabulary, _ = Vocabulary.learn(some, 1, np.ones(1, dtype=bool))
     with vocabulary.counter() as counter:
         listed = counter.list_pieces(given, limit, seed)
-    codes = [(block.view, block.size, *row) for block in vocabulary.blocks for row in block.rows.tolist()]
-    for row, column in zip(listed.rows.tolist(), listed.columns.tolist(), strict=True):
-        k = row[1]
-        assert codes.index(tuple(row[: 2 + k * (k + 1) // 2])) == column if column >= 0 else tuple(row) not in codes
+    pieces = vocabulary.pieces.tolist()
+    for piece, column in zip(listed.pieces.tolist(), listed.columns.tolist(), strict=True):
+        assert pieces.index(piece) == column if column >= 0 else piece not in pieces
     assert (listed.columns >= 0).sum() == len(vocabulary)
     return listed
 
@@ -177,7 +176,7 @@ def test_listed_subgraphs_are_all_connected_sets_once_each_with_their_row(graphs
         assert (len(found), set(found)) == (len(expected), expected)
         assert (listed.weights == 1).all()
         for nodes, piece in zip(found, listed.piece.tolist(), strict=True):
-            view, k, *codes = listed.rows[piece].tolist()
+            view, k, *codes = listed.pieces[piece].tolist()
             row = row_by_definition(nodes, given.node_codes[0].tolist(), kinds)
             assert (view, k, *codes[: len(row)]) == (0, len(nodes), *row)
 
@@ -189,9 +188,9 @@ def test_listed_samples_weigh_as_much_as_the_counts(graphs):
     counts = as_counts(count_table(given, 12, seed=5))
     assert (listed.weights != 1).any()
     for (view, k), (rows, count) in counts.items():
-        mine = np.flatnonzero((listed.rows[:, 0] == view) & (listed.rows[:, 1] == k))
-        mine = mine[np.lexsort(listed.rows[mine].T[::-1])]
-        np.testing.assert_array_equal(listed.rows[mine, 2 : 2 + rows.shape[1]], rows)
+        mine = np.flatnonzero((listed.pieces[:, 0] == view) & (listed.pieces[:, 1] == k))
+        mine = mine[np.lexsort(listed.pieces[mine].T[::-1])]
+        np.testing.assert_array_equal(listed.pieces[mine, 2 : 2 + rows.shape[1]], rows)
         np.testing.assert_allclose(sums[mine], count[0], rtol=1e-12)
 
 

@@ -52,7 +52,7 @@ def test_a_template_reads_as_the_row_it_equals():
     encoding = encoding_of(graphs, ALL, DegreesView())
     for (view, k), (rows, _) in as_counts(count_table(encoding.encode(graphs))).items():
         for row in rows[:5]:
-            template = encoding.template(view, k, row.astype(np.int64), {})
+            template = encoding.template(np.array([view, k, *row.tolist()]), {})
             look = encoding.views[view]
             assert template.nodes == tuple(look.node_facts(int(code), encoding) for code in row[:k])
             np.testing.assert_array_equal(template.adjacency, template.adjacency.T)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 import warnings
 from dataclasses import replace
 
@@ -267,13 +266,8 @@ def test_labels_with_another_name_than_in_training_are_refused(mutag):
         clf.predict(replace(mutag, node_label_names=names))
 
 
-def test_a_vocabulary_too_large_is_refused_with_settings_that_fit(graphs, monkeypatch):
+def test_a_vocabulary_too_large_is_refused(graphs, monkeypatch):
     whole = len(fitted(graphs, max_nodes=4).templates_)
     monkeypatch.setattr(vocabulary, "MAX_COLUMNS", 50)
-    with pytest.raises(InputError, match=f"has {whole} subgraphs, more than 50; use max_nodes=") as refused:
+    with pytest.raises(InputError, match=f"has {whole} subgraphs, more than 50; use a smaller max_nodes or a larger"):
         fitted(graphs, max_nodes=4)
-    nodes, support = map(int, re.findall(r"max_nodes=(\d+), or min_support=(\d+)", str(refused.value))[0])
-    assert len(fitted(graphs, max_nodes=nodes).templates_) <= 50
-    assert len(fitted(graphs, max_nodes=4, min_support=support).templates_) <= 50
-    with pytest.raises(InputError, match="use max_nodes="):
-        fitted(graphs, max_nodes=nodes + 1)

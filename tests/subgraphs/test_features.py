@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import networkx
 import numpy as np
 import pytest
@@ -39,14 +41,14 @@ def test_features_are_those_of_the_docstring(graphs, transform):
     vocabulary, counted = Vocabulary.learn(table, 2, EVERY)
     features = SumFeatures.learn(vocabulary, counted, sizes, EVERY, transform)
     expected = []
-    for number in range(6):  # two views of three sizes each
-        inside = table.block == number
+    for view, size in itertools.product(range(2), (1, 2, 3)):
+        inside = (table.pieces()[:, :2] == (view, size)).all(axis=1)
         counts, often = counts_of(table).astype(float)[:, inside], table.support[inside] >= 2
         values = counts if transform == "count" else np.log1p(counts)
         divisor = np.sqrt((values**2).sum(axis=1).mean())
         if transform == "count":  # each column by itself
             divisor = np.sqrt((counts**2).mean(axis=0))[often] * often.sum()
-        weight = 1 / vocabulary.blocks[number].size / (1 + 1 / 2 + 1 / 3)  # small pieces weigh more
+        weight = 1 / size / (1 + 1 / 2 + 1 / 3)  # small pieces weigh more
         expected.append(values[:, often] / divisor * np.sqrt(weight / (2 + TERM_WEIGHT)))
     found = features.of(counted, sizes)
     assert found.shape == (PLANTED, features.columns)
@@ -72,7 +74,7 @@ def test_each_view_has_its_weight(graphs):
     vocabulary, counted = Vocabulary.learn(table, 1, EVERY)  # all pieces are templates
     sizes = term_table(graphs, "graphs")
     squares = SumFeatures.learn(vocabulary, counted, sizes, EVERY).of(counted, sizes).power(2)
-    halfway = next(block.first for block in vocabulary.blocks if block.view == 1)
+    halfway = int((vocabulary.pieces[:, 0] == 0).sum())
     shares = [squares[:, a:b].sum(axis=1).mean() for a, b in ((0, halfway), (halfway, None))]
     np.testing.assert_allclose(shares, 1 / (2 + TERM_WEIGHT), rtol=1e-6)
 

@@ -34,7 +34,7 @@ from isonn.subgraphs.count import count_chunk
 from isonn.subgraphs.encode import CodedGraphs, Encoding
 from isonn.subgraphs.table import CountTable
 
-FORMAT = "isonn-bank-5"
+FORMAT = "isonn-bank-6"
 
 
 def count_to_folder(
@@ -100,17 +100,16 @@ def bank_folder(given: Path | None) -> Iterator[Path]:
 def _open_part(path: Path) -> CountTable:
     """Read and check the header of a part; return a table that reads the rest when it is needed."""
     header = _header(path)
-    widths, graphs = json.loads(header["widths"]), int(header["graphs"])
+    shape = int(header["graphs"]), int(header["pieces"])
 
     def counts() -> list[csr_array]:
-        arrays = _read(path, "data", "indices", "indptr")
-        return [csr_array(tuple(arrays), shape=(graphs, sum(width for _, _, width in widths)))]
+        return [csr_array(tuple(_read(path, "data", "indices", "indptr")), shape=shape)]
 
     return CountTable(
-        [(view, k) for view, k, _ in widths],
-        graphs,
+        tuple(map(tuple, json.loads(header["view_sizes"]))),
+        shape[0],
         {(graph, k): share for graph, k, share in json.loads(header["sampled"])},
-        lambda key: _read(path, f"{key[0]}.{key[1]}.rows")[0],
+        lambda: _read(path, "pieces")[0],
         counts,
     )
 
@@ -158,15 +157,15 @@ def _count_part(part: GraphSet | Part, encoding: Encoding, path: Path, limit: in
     if _holds(path, key):
         return
     table = count_chunk(graphs, limit, seed)
-    rows = {key: table.rows(key) for key in table.keys}
     (counts,) = table.chunks()
-    tensors: dict[str, NDArray[Any]] = {f"{view}.{k}.rows": codes for (view, k), codes in rows.items()}
+    tensors: dict[str, NDArray[Any]] = {"pieces": table.pieces()}
     tensors |= {column: getattr(counts, column) for column in ("data", "indices", "indptr")}
     header = {
         "format": FORMAT,
         "key": key,
         "graphs": str(len(graphs)),
-        "widths": json.dumps([[view, k, len(codes)] for (view, k), codes in rows.items()]),
+        "pieces": str(counts.shape[1]),
+        "view_sizes": json.dumps(table.view_sizes),
         "sampled": json.dumps([[int(graph), int(k), share] for (graph, k), share in table.sampled.items()]),
         "sha256": json.dumps({name: _digest(tensor) for name, tensor in tensors.items()}),
     }

@@ -18,7 +18,7 @@ from isonn.progress import Report, silent
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs
 from isonn.subgraphs.sample import Sample, sample_subgraphs
-from isonn.subgraphs.table import CountTable, Key, compact, sparse_rows
+from isonn.subgraphs.table import CountTable, compact, sparse_rows
 
 #: Number of nodes below which another thread costs more than it saves.
 NODES_PER_BLOCK = 2**14
@@ -53,30 +53,24 @@ def count_chunk(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Even
     counter = Counter(graphs.view_sizes)
     counter.load(graphs, by_code=True)
     counts, sampled = counts_of(counter, graphs, limit, seed, stop)
-    # columns are ordered by view, size and code, so that each view and size is a run of them
+    # columns are ordered by view, size and code
     met = np.flatnonzero(np.bincount(counts.indices, minlength=counts.shape[1]))  # samples may leave unused columns
     order = met[np.lexsort(counter.columns[met].T[::-1])]
     places = np.empty(counts.shape[1], dtype=np.int32)
     places[order] = np.arange(len(order))
     table = csr_array((counts.data, places[counts.indices], counts.indptr), shape=(len(graphs), len(order)))
     table.sort_indices()
-    rows = counter.rows(order)
-    distinct: dict[Key, IntArray] = {}
-    for number, sizes in enumerate(graphs.view_sizes):
-        for k in sizes:
-            inside = (rows[:, 0] == number) & (rows[:, 1] == k)
-            distinct[number, k] = smallest_type(rows[inside, 2 : 2 + k * (k + 1) // 2])
-    counts = compact(table)
-    return CountTable(list(distinct), len(graphs), sampled, distinct.__getitem__, lambda: [counts])
+    pieces, counts = smallest_type(counter.pieces(order)), compact(table)
+    return CountTable(graphs.view_sizes, len(graphs), sampled, lambda: pieces, lambda: [counts])
 
 
 def counts_of(
     counter: Counter, graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None
-) -> tuple[csr_array, dict[Key, float]]:
+) -> tuple[csr_array, dict[tuple[int, int], float]]:
     """Return how often each graph that a counter has loaded contains each of its columns, and the shares sampled."""
     ends, columns, counts, skipped = counter.count(limit, stop=stop)
     more: list[tuple[IntArray, IntArray, Floats]] = []
-    shares: dict[Key, float] = {}
+    shares: dict[tuple[int, int], float] = {}
     for i, sample, which in _samples(counter, graphs, skipped, limit, seed):
         shares[i, sample.nodes.shape[1]] = sample.share
         distinct, number = np.unique(which, return_inverse=True)
@@ -149,10 +143,10 @@ def affordable_size(sample: CodedGraphs, graphs: int) -> int:
     counter = Counter(sample.view_sizes)
     counter.load(sample, by_code=True)
     _, columns, counts, skipped = counter.count(TOO_DENSE)
-    rows = counter.rows(columns)
-    first = rows[:, 0] == 0  # each subgraph has a column in every view
-    by_size = np.bincount(rows[first, 1], counts[first], minlength=SIZES[-1] + 1)
-    entries = np.bincount(rows[:, 1], minlength=SIZES[-1] + 1)
+    view, nodes = counter.pieces(columns)[:, :2].T
+    first = view == 0  # each subgraph has a column in every view
+    by_size = np.bincount(nodes[first], counts[first], minlength=SIZES[-1] + 1)
+    entries = np.bincount(nodes, minlength=SIZES[-1] + 1)
     affordable = SIZES[0]
     for size in SIZES[1:]:
         mean, stored = by_size[: size + 1].sum() / len(sample), entries[: size + 1].sum() / len(sample)
@@ -165,7 +159,7 @@ def affordable_size(sample: CodedGraphs, graphs: int) -> int:
     return affordable
 
 
-def warn_of_samples(sampled: dict[Key, float], graphs: int, name: str) -> dict[int, float]:
+def warn_of_samples(sampled: dict[tuple[int, int], float], graphs: int, name: str) -> dict[int, float]:
     """Return the graphs whose subgraphs were sampled with the smallest share of any size, and warn once."""
     shares: dict[int, float] = {}
     for (graph, _), share in sampled.items():

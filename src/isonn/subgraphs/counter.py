@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,7 @@ from isonn.subgraphs.kernels import (
     insert_rows,
     name_entries,
 )
+from isonn.subgraphs.table import ViewSizes, by_size, codes_of
 
 #: Number of entries beyond which the tables start anew, about 200 MB.
 MOST_ENTRIES = 2**21
@@ -55,7 +55,7 @@ class Counter:
 
     Args:
         sizes: sizes of the subgraphs to count, by view.
-        templates: view, size and canonical rows of subgraphs that get the first columns.
+        templates: pieces (`isonn.subgraphs.table.CountTable`) that get the first columns.
         weak_hash: use one bucket for everything, to test collisions.
 
     Attributes:
@@ -65,15 +65,17 @@ class Counter:
 
     def __init__(
         self,
-        sizes: tuple[tuple[int, ...], ...],
-        templates: Sequence[tuple[int, int, IntArray]] = (),
+        sizes: ViewSizes,
+        templates: NDArray[np.integer] | None = None,
         weak_hash: bool = False,
     ) -> None:
         self.sizes, self.k, self.round = sizes, max(k for view in sizes for k in view), 0
-        self._templates = templates
+        self._templates = np.zeros((0, 2), dtype=np.int64) if templates is None else templates
         self._weak = np.uint64(0 if weak_hash else 2**64 - 1)
-        self._largest = [max((int(rows[:, :k].max(initial=0)) for _, k, rows in templates), default=0)]
-        self._largest += [max((int(rows[:, k:].max(initial=0)) for _, k, rows in templates), default=0)]
+        self._largest = [0, 0]
+        for k, rows in by_size(self._templates):
+            nodes, edges = np.split(codes_of(self._templates[rows], k), [k], axis=1)
+            self._largest = [max(self._largest[0], int(nodes.max())), max(self._largest[1], int(edges.max(initial=0)))]
         self._tables: Any = None
 
     def load(self, graphs: CodedGraphs, by_code: bool = False) -> None:
@@ -120,7 +122,7 @@ class Counter:
         """Empty all tables, for codes up to the largest ones, and give the templates the first columns."""
         self._largest, self.round = largest, self.round + 1
         self._joint = JointCodes(len(self.sizes)), JointCodes(len(self.sizes))
-        views, templates = len(self.sizes), sum(len(rows) for _, _, rows in self._templates)
+        views, templates = len(self.sizes), len(self._templates)
         # small tables for a few graphs, because `explain` counts one at a time
         size = 1 << max(10, min(16, 4 + graphs.bit_length()), templates.bit_length())
         bits = np.array([views.bit_length() + SIZE_BITS, *(max(1, code.bit_length()) for code in largest)])
@@ -135,13 +137,12 @@ class Counter:
             used=np.array([1, templates]),  # entry 0 stands for "no node yet"
             weak=self._weak,
         )
-        self._named, start = 1, 0
-        for view, k, rows in self._templates:
-            packed = self._tables.columns[start : start + len(rows)]
-            packed[:, 0] = (view << SIZE_BITS | k) << (64 - int(bits[0]))
-            for word, shift, codes in zip(*_layout(k, bits)[:2], rows.T.astype(np.uint64), strict=True):
-                packed[:, word] |= codes << shift
-            start += len(rows)
+        self._named, columns = 1, self._tables.columns
+        for k, rows in by_size(self._templates):
+            view, codes = self._templates[rows, 0].astype(np.uint64), codes_of(self._templates[rows], k)
+            columns[rows, 0] = (view << np.uint64(SIZE_BITS) | np.uint64(k)) << np.uint64(64 - int(bits[0]))
+            for word, shift, code in zip(*_layout(k, bits)[:2], codes.T.astype(np.uint64), strict=True):
+                columns[rows, word] |= code << shift
         insert_rows(0, templates, self._tables.columns, self._tables.column_slots, self._weak)
 
     def _number_codes(self, codes: tuple[NDArray[Any], NDArray[Any]]) -> list[NDArray[np.int32]]:
@@ -161,21 +162,21 @@ class Counter:
         packed: NDArray[np.uint64] = self._tables.columns[: int(self._tables.used[COLUMNS])]
         return packed
 
-    def kinds(self, columns: NDArray[Any]) -> IntArray:
-        """Return the view, times 2**SIZE_BITS, plus the size of each of some columns."""
-        return np.asarray(self._tables.columns[columns, 0] >> np.uint64(64 - self._tables.bits[0]), dtype=np.int64)
+    def kinds(self, columns: NDArray[Any]) -> NDArray[np.int32]:
+        """Return view and size of some columns, ``(n, 2)``."""
+        packed = self._tables.columns[columns, 0] >> np.uint64(64 - self._tables.bits[0])
+        return np.stack(np.divmod(packed.astype(np.int32), 2**SIZE_BITS), axis=1)
 
-    def rows(self, columns: NDArray[Any]) -> NDArray[np.int32]:
-        """Return view, size and the codes of the canonical row, padded with 0, for each of some columns."""
+    def pieces(self, columns: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the pieces (`isonn.subgraphs.table.CountTable`) of some columns."""
         packed, bits = self._tables.columns[columns], self._tables.bits
-        rows = np.zeros((len(columns), 2 + self.k * (self.k + 1) // 2), dtype=np.int32)
-        rows[:, 0], rows[:, 1] = np.divmod(self.kinds(columns), 2**SIZE_BITS)
-        for k in np.flatnonzero(np.bincount(rows[:, 1])).tolist():
+        pieces = np.zeros((len(columns), 2 + self.k * (self.k + 1) // 2), dtype=np.int32)
+        pieces[:, :2] = self.kinds(columns)
+        for k, rows in by_size(pieces):
             word, shift, width = _layout(k, bits)
-            some = np.flatnonzero(rows[:, 1] == k)
-            codes = packed[some[:, None], word] >> shift & ((np.uint64(1) << width) - np.uint64(1))
-            rows[some, 2 : 2 + len(word)] = codes
-        return rows
+            codes = packed[rows[:, None], word] >> shift & ((np.uint64(1) << width) - np.uint64(1))
+            pieces[rows, 2 : 2 + len(word)] = codes
+        return pieces
 
     def count(
         self, limit: int, emit: bool = False, stop: threading.Event | None = None

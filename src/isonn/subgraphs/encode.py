@@ -203,16 +203,18 @@ class Encoding:
         label = known[number - 1].item() if 0 < number <= len(known) else None
         return label, None if levels is None or len(levels) < 2 else levels.value(level)
 
-    def template(self, view: int, k: int, row: NDArray[np.integer], names: dict[str, dict[Any, str]]) -> Template:
-        """Return a canonical row of codes as a template.
+    def template(self, piece: NDArray[np.integer], names: dict[str, dict[Any, str]]) -> Template:
+        """Return a piece as a template.
 
         Args:
+            piece: view, size and codes, as in `CountTable.pieces`.
             names: names of labels, by "node" and "edge".
         """
-        look, codes = self.views[view], row.tolist()
+        view, k, *codes = piece.tolist()
+        look = self.views[view]
         nodes = tuple(look.node_facts(code, self) for code in codes[:k])
         edges, adjacency = {}, np.zeros((k, k), dtype=np.float32)
-        for i, j, code in zip(*(side.tolist() for side in np.triu_indices(k, 1)), codes[k:], strict=True):
+        for i, j, code in zip(*(side.tolist() for side in np.triu_indices(k, 1)), codes[k:], strict=False):
             if code:
                 edges[i, j] = facts = look.edge_facts(code, self)
                 adjacency[i, j] = adjacency[j, i] = 1.0 if facts.weight is None else facts.weight

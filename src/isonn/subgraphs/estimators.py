@@ -253,7 +253,7 @@ class SubgraphEstimator(GraphEstimator):
         """Set what `fit` and loading have learned, by the names that users read."""
         self._model, self._held_out_columns, self._calibration = model, columns, calibration
         self.vectorizer_, self.head_, self.kind_ = model.vectorizer, model.head, model.kind
-        self.max_nodes_ = max(block.size for block in model.vectorizer.vocabulary_.blocks)
+        self.max_nodes_ = model.vectorizer.vocabulary_.max_nodes
         self.sampled_ = model.vectorizer.sampled_
         targets, classes = (self.label_names_.get(kind, {}) for kind in ("target", "class"))
         weights = model.head.weights

@@ -53,7 +53,7 @@ class SubgraphMatches(MatchedGraph):
         self.graph, self.templates, self.target = graph, templates, target
         self._features, self._head, self._terms = features, head, terms
         self._piece, self._weights = listed.piece, listed.weights
-        self._counts = np.bincount(listed.piece, listed.weights, minlength=len(listed.rows)).astype(np.float64)
+        self._counts = np.bincount(listed.piece, listed.weights, minlength=len(listed.pieces)).astype(np.float64)
         columns = listed.columns
         self._held = np.flatnonzero(columns >= 0)  # the pieces that are templates, in the order of their columns
         self._columns = columns[self._held]

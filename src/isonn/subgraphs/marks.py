@@ -72,8 +72,8 @@ class ClassMarks:
         seed: int,
     ) -> ClassMarks:
         """Find them in the training graphs."""
-        blocks, encoding = vectorizer.vocabulary_.blocks, vectorizer.encoding_
-        labelled = np.concatenate([np.full(len(block), encoding.views[block.view].labelled) for block in blocks])
+        labelled_views = np.array([view.labelled for view in vectorizer.encoding_.views])
+        labelled = labelled_views[vectorizer.vocabulary_.pieces[:, 0]]
         target, targets = training.target, training.targets
         presence, graphs = presence_by_class(inputs.features, targets, target, len(labelled))
         marks = class_marks(inputs.features, head, targets, target, labelled, seed)

@@ -78,7 +78,6 @@ class SubgraphModel:
         """Return what is not in `tensors`, as JSON."""
         return {
             "encoding": self.vectorizer.encoding_.as_json(),
-            "blocks": [[block.view, block.size] for block in self.features.vocabulary.blocks],
             "sampled": sorted(self.vectorizer.sampled_.items()),
             "transform": self.features.transform,
             "kind": self.kind,
@@ -103,7 +102,7 @@ class SubgraphModel:
             outputs: number of outputs.
         """
         encoding = vectorizer.encoding_ = Encoding.from_json(stored["encoding"])
-        vectorizer.vocabulary_ = Vocabulary.restore(encoding, stored["blocks"], below("vectorizer", tensors))
+        vectorizer.vocabulary_ = Vocabulary.restore(encoding.sizes, below("vectorizer", tensors))
         vectorizer.sampled_ = {int(graph): float(share) for graph, share in stored["sampled"]}
         features = SumFeatures.restore(vectorizer.vocabulary_, stored["transform"], below("features", tensors))
         head = get_head(stored["head"]).restore(below("head", tensors))

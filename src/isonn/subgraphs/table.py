@@ -18,8 +18,8 @@ from scipy.sparse import csr_array
 
 from isonn.packing import Floats, IntArray, merge_equal, mix64, row_hashes, row_words
 
-#: A view and a size.
-Key = tuple[int, int]
+#: The sizes of the subgraphs of each view.
+ViewSizes = tuple[tuple[int, ...], ...]
 #: Number of rows that are merged at once with the distinct ones.
 ROWS_AT_ONCE = 2**20
 #: Number of entries above which features and counts are stored in single precision, to save memory.
@@ -31,24 +31,19 @@ class CountTable:
     """The distinct subgraphs of some graphs and their counts, which may be read from disk.
 
     Attributes:
-        keys: the views and sizes.
+        view_sizes: the sizes of the subgraphs that were counted in each view.
         graphs: number of graphs.
         sampled: the share of subgraphs that was sampled, by graph and size.
-        rows: returns the distinct subgraphs of one view and size as canonical rows, sorted, ``(d, k + k*(k-1)/2)``:
-            node codes, then edge codes in the order of the upper triangle. Columns are in the order of keys, then rows.
+        pieces: returns the distinct subgraphs as rows, sorted, ``(d, 2 + width)``: view, size and canonical codes. The
+            codes are those of nodes, then those of edges in the order of the upper triangle, then 0 to fill up.
         chunks: returns the counts in runs of graphs, ``(g, d)``.
     """
 
-    keys: Sequence[Key]
+    view_sizes: ViewSizes
     graphs: int
-    sampled: dict[Key, float]
-    rows: Callable[[Key], IntArray]
+    sampled: dict[tuple[int, int], float]
+    pieces: Callable[[], IntArray]
     chunks: Callable[[], Iterable[csr_array]]
-
-    @property
-    def block(self) -> IntArray:
-        """The number of the view and size of each subgraph, ``(d,)``."""
-        return np.repeat(np.arange(len(self.keys)), [len(self.rows(key)) for key in self.keys])
 
     @cached_property
     def support(self) -> IntArray:
@@ -60,11 +55,31 @@ class CountTable:
         return self.support if rows.all() else self._support(rows)
 
     def _support(self, rows: NDArray[np.bool_]) -> IntArray:
-        support = np.zeros(len(self.block), dtype=np.int64)
+        support: Any = 0
         for run, counts in in_runs(self.chunks()):
             kept = np.repeat(rows[run], np.diff(counts.indptr))
-            support += np.bincount(counts.indices[kept], minlength=len(support))
-        return support
+            support = support + np.bincount(counts.indices[kept], minlength=counts.shape[1])
+        return np.asarray(support)
+
+
+def by_size(pieces: NDArray[np.integer]) -> Iterator[tuple[int, IntArray]]:
+    """Yield each size of pieces, and the numbers of its rows."""
+    for size in np.flatnonzero(np.bincount(pieces[:, 1])).tolist():
+        yield size, np.flatnonzero(pieces[:, 1] == size)
+
+
+def codes_of(pieces: NDArray[np.integer], size: int) -> NDArray[np.integer]:
+    """Return the codes of pieces of one size, ``(d, size * (size + 1) / 2)``."""
+    return pieces[..., 2 : 2 + size * (size + 1) // 2]
+
+
+def piece_hashes(pieces: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """Return a hash of 64 bits for each piece; it does not depend on how rows are filled up."""
+    hashes = np.zeros(len(pieces), dtype=np.uint64)
+    for size, rows in by_size(pieces):
+        views = pieces[rows, 0].astype(np.uint64)
+        hashes[rows] = row_hashes(codes_of(pieces[rows], size)) + np.uint64(16) * views + np.uint64(size)
+    return hashes
 
 
 def in_runs(chunks: Iterable[csr_array]) -> Iterator[tuple[slice, csr_array]]:
@@ -92,7 +107,7 @@ def tell_apart(hashes: NDArray[np.uint64], table: CountTable, sampled: Collectio
     rows = np.flatnonzero(compared)
     if not len(rows):
         return hashes
-    pieces = np.concatenate([row_hashes(table.rows((view, k))) + np.uint64(16 * view + k) for view, k in table.keys])
+    pieces = piece_hashes(table.pieces())
     sums = np.zeros(len(hashes), dtype=np.uint64)
     for run, counts in in_runs(table.chunks()):
         inside = rows[(rows >= run.start) & (rows < run.stop)]
@@ -116,14 +131,7 @@ def join_tables(tables: Sequence[CountTable]) -> CountTable:
     """
     if len(tables) == 1:
         return tables[0]
-    rows: dict[Key, IntArray] = {}
-    places: list[list[NDArray[np.int32]]] = [[] for _ in tables]
-    width = 0
-    for key in tables[0].keys:
-        rows[key], merged = merge_rows(table.rows(key) for table in tables)
-        for place, new in zip(places, merged, strict=True):
-            place.append(new + np.int32(width))
-        width += len(rows[key])
+    pieces, places = merge_rows(table.pieces() for table in tables)
     starts = list(itertools.accumulate((table.graphs for table in tables), initial=0))
     sampled = {
         (start + graph, size): share
@@ -135,10 +143,10 @@ def join_tables(tables: Sequence[CountTable]) -> CountTable:
     def read() -> Iterator[csr_array]:
         for table, place in zip(tables, places, strict=True):
             for counts in table.chunks():
-                data = counts.data.astype(dtype), np.concatenate(place)[counts.indices], counts.indptr
-                yield csr_array(data, shape=(counts.shape[0], width))
+                data = counts.data.astype(dtype), place[counts.indices], counts.indptr
+                yield csr_array(data, shape=(counts.shape[0], len(pieces)))
 
-    return CountTable(tables[0].keys, starts[-1], sampled, rows.__getitem__, read)
+    return CountTable(tables[0].view_sizes, starts[-1], sampled, lambda: pieces, read)
 
 
 def merge_rows(parts: Iterable[IntArray]) -> tuple[IntArray, list[NDArray[np.int32]]]:

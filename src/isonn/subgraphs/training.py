@@ -117,7 +117,7 @@ def fit_model(
     rows = _rows_with_counts(training, head)
     counts = features.with_terms(counted, terms, rows)
     sizes = np.ones(counts.shape[1], dtype=np.int64)  # terms count as single nodes
-    sizes[: len(vocabulary)] = vocabulary.template_sizes
+    sizes[: len(vocabulary)] = vocabulary.pieces[:, 1]
     inputs = training.inputs(features.of(counted, terms), counts, sizes)
     if isinstance(training.target, Numbers):
         training = _choose_scale(training, inputs)

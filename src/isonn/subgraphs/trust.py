@@ -151,9 +151,8 @@ def example_names(keep: bool | str, training: Training, graphs: GraphStream) -> 
 
 def _pieces_to_show(vocabulary: Vocabulary, columns: int) -> NDArray[np.bool_]:
     """Return the features that may tell what two graphs share: pieces of fewer than three nodes say little."""
-    least = min(3, max(block.size for block in vocabulary.blocks))
     eligible = np.zeros(columns, dtype=bool)
-    eligible[: len(vocabulary)] = vocabulary.template_sizes >= least
+    eligible[: len(vocabulary)] = vocabulary.pieces[:, 1] >= min(3, vocabulary.max_nodes)
     return eligible
 
 

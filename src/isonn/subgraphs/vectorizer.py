@@ -320,19 +320,18 @@ def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet, most: int = 
     """
     listed = vectorizer.list_pieces(graphs)
     rows = np.flatnonzero(listed.unseen[listed.piece])
-    rows = rows[np.lexsort((rows, listed.rows[listed.piece[rows], 1]))]
+    rows = rows[np.lexsort((rows, listed.pieces[listed.piece[rows], 1]))]
     pieces: list[UnseenPiece] = []
     for row in rows.tolist():
         nodes = tuple(node for node in listed.nodes[row].tolist() if node >= 0)
         if any(set(piece.nodes) <= set(nodes) for piece in pieces):
             continue
-        view, size = listed.rows[listed.piece[row], :2].tolist()
-        if size == 1 and graphs.node_labels is not None:  # a label that the encoding may not know
+        piece = listed.pieces[listed.piece[row]]
+        if piece[1] == 1 and graphs.node_labels is not None:  # a label that the encoding may not know
             label = graphs.node_labels[nodes[0]].item()
             name = str(graphs.node_label_names.get(label, label))
         else:
-            codes = listed.rows[listed.piece[row], 2 : 2 + size * (size + 1) // 2]
-            name = vectorizer.encoding_.template(view, size, codes, vectorizer.label_names_).text()
+            name = vectorizer.encoding_.template(piece, vectorizer.label_names_).text()
         pieces.append(UnseenPiece(name, nodes))
         if len(pieces) == most:
             break

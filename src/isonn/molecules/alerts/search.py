@@ -82,9 +82,9 @@ class _Search:
         usable = np.zeros(len(templates), dtype=bool)
         if self.clf.n_templates is not None and self.seen.any():
             return usable  # a short list was chosen by the classes of these molecules
-        for block in self.clf.vectorizer_.vocabulary_.blocks:
-            if len(block):
-                usable[block.first : block.first + len(block)] = templates[block.first].node_labels is not None
+        view = self.clf.vectorizer_.vocabulary_.pieces[:, 0]
+        for i in np.unique(view, return_index=True)[1].tolist():
+            usable[view == view[i]] = templates[i].node_labels is not None
         return usable
 
     def _folds(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
