@@ -20,7 +20,7 @@ LAYERS = [
     {"seeding", "progress", "files", "packing", "params", "plugins", "processes", "compiled"},
     {"targets"},
     {"graphs", "matching", "training"},
-    {"ridge", "confounds"},
+    {"ridge", "confounds", "scores"},
     {"heads"},
     {"conformal", "references"},
     {"domain"},

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from isonn.experiments.metrics import mean_score, score, target_kind
+from isonn.experiments.metrics import target_kind
+from isonn.scores import mean_score, score
 from isonn.targets import Classes, Labels, Numbers
 
 DRAW = np.random.default_rng(0)

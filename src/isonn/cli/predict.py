@@ -179,9 +179,9 @@ def _is_new(out: Path, resume: bool) -> bool:
 
 def _tell(done: Screened, out: Path | None, top: int | None) -> None:
     """Print what was done on standard error."""
-    from isonn.experiments.metrics import mean_score
     from isonn.graphs.io.registry import listed
     from isonn.graphs.io.target_column import unit_of
+    from isonn.scores import mean_score
 
     def say(text: str) -> None:
         print(text, file=sys.stderr)

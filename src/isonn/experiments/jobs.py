@@ -21,7 +21,7 @@ from isonn.audit import relabelling
 from isonn.errors import InputError, IsoNNWarning
 from isonn.estimator import GraphClassifier, GraphEstimator
 from isonn.experiments.methods import METHODS, build
-from isonn.experiments.metrics import METRICS, mean_score, score, target_kind
+from isonn.experiments.metrics import METRICS, target_kind
 from isonn.experiments.protocols import Protocol, find_protocol, targets
 from isonn.experiments.provenance import provenance
 from isonn.graphs.graph import GraphSet
@@ -29,6 +29,7 @@ from isonn.graphs.splits import Fold
 from isonn.packing import IntArray
 from isonn.params import check_count
 from isonn.processes import limit_threads
+from isonn.scores import mean_score, score
 from isonn.seeding import derive_seed, numpy_stream, torch_threads
 
 # Layers of 100 million weights get huge pages, which takes a third off a training step on Linux. torch reads this when

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
-from scipy.stats import rankdata
 from sklearn.base import clone
 
 from isonn.errors import InputError
@@ -17,6 +16,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.heads import PENALTIES, Distinct, Inputs
 from isonn.packing import Floats, IntArray
+from isonn.scores import auroc
 from isonn.seeding import numpy_stream
 from isonn.targets import Target, as_y
 
@@ -90,7 +90,8 @@ def metrics_of(target: Target, truth: NDArray[Any], answers: Floats) -> dict[str
         values = target.metrics(target.decode(truth), answers)
         return {"R²": values["r2"], "RMSE": values["rmse"], "MAE": values["mae"]}
     if not target.exclusive:
-        areas = [_area(truth[:, j] == 1, answers[:, j], np.isfinite(truth[:, j])) for j in range(answers.shape[1])]
+        known = np.isfinite(truth)
+        areas = [_area(truth[some, j] == 1, answers[some, j]) for j, some in enumerate(known.T)]
         finite = [area for area in areas if np.isfinite(area)]
         each = {f"AUROC {name}": area for name, area in zip(target.classes.tolist(), areas, strict=True)}
         return {"mean AUROC": float(np.mean(finite)) if finite else np.nan, **each}
@@ -103,7 +104,7 @@ def metrics_of(target: Target, truth: NDArray[Any], answers: Floats) -> dict[str
     false, clear = float((~right & (guess == 1)).sum()), float((right & (guess == 0)).sum())
     product = (hits + false) * (hits + misses) * (clear + false) * (clear + misses)
     return {
-        "AUROC": _area(truth == 1, answers[:, 1], np.ones(len(truth), dtype=bool)),
+        "AUROC": _area(truth == 1, answers[:, 1]),
         "accuracy": float(right.mean()),
         "balanced accuracy": float(np.mean(recall)),
         "sensitivity": recall[1],
@@ -112,13 +113,9 @@ def metrics_of(target: Target, truth: NDArray[Any], answers: Floats) -> dict[str
     }
 
 
-def _area(positive: NDArray[np.bool_], score: Floats, measured: NDArray[np.bool_]) -> float:
-    """Return the area under the ROC curve; NaN if a class is missing."""
-    positive, score = positive[measured], score[measured]
-    p, n = int(positive.sum()), int((~positive).sum())
-    if not p or not n:
-        return np.nan
-    return float((rankdata(score)[positive].sum() - p * (p + 1) / 2) / (p * n))
+def _area(positive: NDArray[np.bool_], answers: Floats) -> float:
+    area = auroc(positive, answers)
+    return np.nan if area is None else area
 
 
 def refit_held_out(
@@ -204,8 +201,7 @@ def _leave_one_out(kernel: Floats, wanted: Floats) -> Floats:
 def _fit_of(wanted: Floats, residual: Floats, numeric: bool) -> float:
     if numeric:
         return float(np.mean(1 - (residual**2).mean(axis=0) / np.maximum(wanted.var(axis=0), 1e-300)))
-    every = np.ones(len(wanted), dtype=bool)
-    areas = [_area(column > 0, column - rest, every) for column, rest in zip(wanted.T, residual.T, strict=True)]
+    areas = [_area(column > 0, column - rest) for column, rest in zip(wanted.T, residual.T, strict=True)]
     return float(np.nanmean(areas))
 
 

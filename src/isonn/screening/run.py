@@ -17,7 +17,6 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 
 import isonn
 from isonn.errors import InputError, IsoNNError, IsoNNWarning
-from isonn.experiments.metrics import Scores, score
 from isonn.graphs.io.registry import LISTED, Problem
 from isonn.graphs.io.tables import write_text
 from isonn.graphs.io.target_column import CENSORED, values_option
@@ -25,6 +24,7 @@ from isonn.model_files import JSON_NAME
 from isonn.packing import Floats
 from isonn.processes import Call, Run, run_in_order
 from isonn.progress import bar
+from isonn.scores import Scores, score
 from isonn.screening.output import Format
 from isonn.screening.partial import Partial, partial_folder
 from isonn.screening.predictions import BEST_TYPE, CHANGE_COLUMNS, Best, Task, output_columns, rows_of_piece, run_piece

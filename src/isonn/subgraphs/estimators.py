@@ -25,7 +25,6 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import as_stream
 from isonn.heads import LinearHead, get_head, join_groups
 from isonn.heads.boosting import trained_by
-from isonn.heads.scores import Scores
 from isonn.packing import below, prefixed
 from isonn.params import check_class_weight, check_count, check_plain
 from isonn.seeding import derive_seed, resolve_seed
@@ -249,7 +248,9 @@ class SubgraphEstimator(GraphEstimator):
         """The pieces that mark each class in the training graphs, strongest first; weights in texts are levels."""
         return self._marks.reasons(self.templates_, self.target_)
 
-    def _publish(self, model: SubgraphModel, columns: list[Scores], calibration: NDArray[np.float64] | None) -> None:
+    def _publish(
+        self, model: SubgraphModel, columns: list[dict[str, float]], calibration: NDArray[np.float64] | None
+    ) -> None:
         """Set what `fit` and loading have learned, by the names that users read."""
         self._model, self._held_out_columns, self._calibration = model, columns, calibration
         self.vectorizer_, self.head_, self.kind_ = model.vectorizer, model.head, model.kind

@@ -22,9 +22,9 @@ from isonn.heads import (
     join_groups,
     prefers_logarithm,
 )
-from isonn.heads.scores import Scores, held_out_scores
 from isonn.heads.trees import training_rows
 from isonn.packing import Floats, IntArray
+from isonn.scores import held_out_scores
 from isonn.subgraphs.features import COUNT, SumFeatures
 from isonn.subgraphs.model import SubgraphModel
 from isonn.subgraphs.select import shorten
@@ -93,7 +93,7 @@ class Training:
                 stacklevel=3,
             )
 
-    def scores(self, held_out: Floats | None) -> tuple[Scores | None, list[Scores]]:
+    def scores(self, held_out: Floats | None) -> tuple[dict[str, float] | None, list[dict[str, float]]]:
         """Return the scores of held-out outputs, overall and per column; None without held-out outputs."""
         rows = np.zeros(0, dtype=bool) if held_out is None else np.isfinite(held_out).any(axis=1)
         if held_out is None or not rows.any():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from isonn.experiments.metrics import score
 from isonn.explain.explanation import is_logarithm
 from isonn.packing import Floats
 from isonn.report.cases import Cases
 from isonn.report.charts import scatter
 from isonn.report.page import Section
 from isonn.report.words import number_text
+from isonn.scores import score
 
 
 def measured_and_predicted(cases: Cases) -> tuple[Floats, Floats]:
