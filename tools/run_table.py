@@ -2,7 +2,7 @@
 
 Jobs run one at a time in this process, the most wanted rows first, and the time is shared out by rounds: few seeds of
 every row before many seeds of any. Finished jobs stay in the folder, so that the next call goes on. Unpack the archives
-of docs/results into runs/ first, or everything runs again.
+of docs/results into runs/ first, or everything runs again. Two calls with different --sets share the work of two cores.
 
 On Linux, start it with MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 in the environment: glibc otherwise gives
 blocks as large as the weights of a CNN (550 MB) back to the system after every step, and getting them again takes
@@ -79,11 +79,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="the folder that holds table/, channels/ and the others")
     parser.add_argument("--minutes", type=float, default=60.0, help="start no job after this many minutes")
+    parser.add_argument("--sets", default=",".join(SETS), help="only these datasets, separated by commas")
     arguments = parser.parse_args()
     start, stores = time.monotonic(), {}
     for experiment, job, graphs in jobs_in_order():
         if time.monotonic() - start > 60 * arguments.minutes:
             break
+        if job.dataset not in arguments.sets.split(","):
+            continue
         store = stores.setdefault(experiment, Store(arguments.folder / experiment))
         for outcome in execute(store.missing([job]), graphs, store):
             note = outcome.get("error") or f"{outcome['metrics']['accuracy']:.3f}, loss {outcome['loss'][-1]:.3f}"
