@@ -3,10 +3,6 @@
 Jobs run one at a time in this process, the most wanted rows first, and the time is shared out by rounds: few seeds of
 every row before many seeds of any. Finished jobs stay in the folder, so that the next call goes on. Unpack the archives
 of docs/results into runs/ first, or everything runs again. Two calls with different --sets share the work of two cores.
-
-On Linux, start it with MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 in the environment: glibc otherwise gives
-blocks as large as the weights of a CNN (550 MB) back to the system after every step, and getting them again takes
-as long as the arithmetic. Numbers do not depend on it.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.cluster import SpectralClustering
 from torch import Tensor, nn
 
-from isonn.baselines.neural import Dropout, NeuralClassifier, WideLinear, check_dropout, draw_weights
+from isonn.baselines.neural import Dropout, NeuralClassifier, check_dropout, draw_weights
+from isonn.baselines.padded_cnn import KERNEL, PaddedCNN
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
@@ -21,8 +22,6 @@ from isonn.seeding import derive_seed, torch_stream
 from isonn.torch_estimator import MLP
 from isonn.training import Inputs
 
-#: Side of the CNN's filters.
-KERNEL = 5
 #: Smallest side of a matrix that SDBN can pool twice.
 SMALLEST = 4
 
@@ -35,7 +34,7 @@ class CNNClassifier(NeuralClassifier):
     max-pooling, ReLU, fully connected layers of 1024 and 128. The paper does not give epochs and learning rate; these
     are our choice. Graphs of fewer than 6 nodes are padded to 6, the smallest size that can be filtered and pooled.
     Most of the cost is the first layer of the MLP, 138 million weights for graphs of 109 nodes (2.2 GB with Adam's
-    state). Node order matters: relabelling changes predictions.
+    state); padding costs no multiplications (see `PaddedCNN`). Node order matters: relabelling changes predictions.
 
     Args:
         channels: number of filters.
@@ -77,17 +76,7 @@ class CNNClassifier(NeuralClassifier):
         return torch.from_numpy(graphs.dense(self._side)).unsqueeze(1)  # (g, 1, side, side)
 
     def _build(self) -> nn.Module:
-        pooled = (self._side - KERNEL + 1) // 2
-        first, *rest = self.hidden
-        return nn.Sequential(
-            nn.Conv2d(1, self.channels, KERNEL),
-            nn.MaxPool2d(2),
-            nn.ReLU(),
-            nn.Flatten(),
-            WideLinear(self.channels * pooled**2, first),
-            nn.ReLU(),
-            MLP(first, rest, len(self.classes_)),
-        )
+        return PaddedCNN(self._side, self.channels, self.hidden, len(self.classes_))
 
     def _cells_per_graph(self) -> int:
         return self.channels * self._side**2
