@@ -96,7 +96,7 @@ class Confounds:
             raise InputError(f"squared names {odd[0]!r}, which is not a confound; the confounds are {list(names)}")
         each = tuple(Confound.learn(name, graphs.table[name], name in squared) for name in names)
         columns = sum(len(confound.means) for confound in each)
-        if columns > len(graphs) - 4:
+        if columns and columns > len(graphs) - 4:
             raise InputError(
                 f"{columns} columns of confounds are too many for {len(graphs)} graphs; use fewer, at most "
                 f"{max(len(graphs) - 4, 0)}"

@@ -17,8 +17,7 @@ from isonn.connectomes.participants import (
     ids_of,
     read_participants,
     rows_of,
-    target_columns,
-    target_values,
+    take_targets,
     unique_ids,
 )
 from isonn.connectomes.quality import problems
@@ -48,8 +47,8 @@ def from_matrices(
     whose scale differs, outliers, regions without signal and repeated matrices.
 
     Args:
-        matrices: array of shape (g, n, n); a list of square arrays or of pandas DataFrames with region names as index;
-            or, with an atlas, vectors of shape (g, p) from nilearn's ConnectivityMeasure(vectorize=True).
+        matrices: array of shape (g, n, n), or a list of square arrays or of pandas DataFrames with region names as
+            index.
         y: class or number of each subject; or the name of a column of ``participants``, or of several columns of
             numbers, such as "memory,iq".
         atlas: anything `as_atlas` takes, such as the names of the regions, or None. Networks become node labels,
@@ -71,31 +70,38 @@ def from_matrices(
         >>> graphs[0].id, graphs[0].node_names.tolist(), graphs[0].adjacency.tolist()
         ('sub-01', ['Insula L', 'Insula R'], [[0.0, 0.3], [0.3, 0.0]])
     """
-    stack, regions, called = read_stack(matrices, atlas, ids)
-    warn_of_problems(stack, regions, called)
-    table: dict[str, NDArray[Any]] = {}
-    targets: tuple[str, ...] = ()
-    if participants is not None:
-        columns = read_participants(participants)
-        rows = rows_of(columns, called, len(stack))
-        called = called if called is not None else ids_of(columns)
+    columns = {} if participants is None else read_participants(participants)
+    graphs = study_graphs(
+        matrices, atlas, ids_of(columns) if ids is None else ids, missing=missing, directed=directed, check=True
+    )
+    table = {}
+    if columns:
+        rows = rows_of(columns, graphs.ids, len(graphs))
         table = {column: values[rows] for column, values in columns.items() if column not in ID_COLUMNS}
     if isinstance(y, str):
-        targets = target_columns(y, table)
-        y = target_values(targets, {column: table.pop(column) for column in targets}, called)
-    elif y is not None:
-        y = class_values(np.asarray(y), "y")
-    graphs = study_graphs(stack, regions, called, missing=missing, directed=directed)
-    return replace(graphs, y=y, table=table, target_names=targets)
+        targets, y = take_targets(y, table, graphs.ids)
+        return replace(graphs, y=y, table=table, target_names=targets)
+    return replace(graphs, y=None if y is None else class_values(np.asarray(y), "y"), table=table)
 
 
-def read_stack(
-    matrices: Any, atlas: Any, ids: Iterable[Any] | None
-) -> tuple[NDArray[np.floating], Atlas | None, NDArray[np.str_] | None]:
-    """Return matrices of shape (g, n, n), the atlas and the ids, checked; arguments as in `from_matrices`."""
-    regions = None if atlas is None else as_atlas(atlas)
-    called = None if ids is None else unique_ids(ids)
-    stack, names = _stack(matrices, regions, called)
+def study_graphs(
+    matrices: Any,
+    atlas: Any = None,
+    ids: Iterable[Any] | None = None,
+    *,
+    missing: str = "error",
+    directed: bool = False,
+    check: bool = False,
+) -> GraphSet:
+    """Return the graphs of a study without targets; arguments as in `from_matrices`.
+
+    Args:
+        check: whether to warn of scales that differ, outliers, regions without signal and repeated matrices.
+    """
+    if missing not in ("error", "drop"):
+        raise InputError(f"missing={missing!r} is unknown; use 'error' or 'drop'")
+    regions, called = None if atlas is None else as_atlas(atlas), None if ids is None else unique_ids(ids)
+    stack, names = _stack(matrices, called)
     if regions is None and names is not None:
         regions = Atlas(names)
     if regions is not None and len(regions) != stack.shape[1]:
@@ -105,36 +111,16 @@ def read_stack(
         )
     if called is not None and len(called) != len(stack):
         raise InputError(f"{len(called)} ids for {len(stack)} matrices; give one per matrix")
-    return stack, regions, called
-
-
-def warn_of_problems(stack: NDArray[np.floating], atlas: Atlas | None, ids: NDArray[np.str_] | None) -> None:
-    """Warn of scales that differ between subjects, outliers, regions without signal and repeated matrices."""
-    for sentence in problems(stack, lambda i: _who(i, ids), lambda i: _region(i, atlas)):
-        warnings.warn(sentence, IsoNNWarning, stacklevel=3)
-
-
-def study_graphs(
-    stack: NDArray[np.floating],
-    atlas: Atlas | None,
-    ids: NDArray[np.str_] | None,
-    *,
-    missing: str = "error",
-    directed: bool = False,
-) -> GraphSet:
-    """Return the graphs of what `read_stack` returned, without targets; the options are those of `from_matrices`."""
-    if missing not in ("error", "drop"):
-        raise InputError(f"missing={missing!r} is unknown; use 'error' or 'drop'")
+    if check:
+        for sentence in problems(stack, lambda i: _who(i, called), lambda i: _region(i, regions)):
+            warnings.warn(sentence, IsoNNWarning, stacklevel=3)
     if not directed:
-        _check_symmetric(stack, ids)
-    absent = _absent(stack, atlas, ids, missing)
-    graphs = _graphs(stack, absent, atlas, directed)
-    return replace(graphs, name="connectomes", ids=ids, kind="connectomes")
+        _check_symmetric(stack, called)
+    graphs = _graphs(stack, _absent(stack, regions, called, missing), regions, directed)
+    return replace(graphs, name="connectomes", ids=called, kind="connectomes")
 
 
-def _stack(
-    matrices: Any, atlas: Atlas | None, ids: NDArray[np.str_] | None
-) -> tuple[NDArray[np.floating], NDArray[np.str_] | None]:
+def _stack(matrices: Any, ids: NDArray[np.str_] | None) -> tuple[NDArray[np.floating], NDArray[np.str_] | None]:
     """Return matrices of shape (g, n, n) as floats, and the region names of DataFrames."""
     names = None
     if isinstance(matrices, Sequence) and len(matrices) and hasattr(matrices[0], "columns"):
@@ -163,37 +149,12 @@ def _stack(
             stack = stack.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError("matrices contain values that are not numbers; give numeric arrays") from error
-    if stack.ndim == 2:
-        stack = _from_vectors(stack, atlas)
     if stack.ndim != 3 or stack.shape[1] != stack.shape[2] or not len(stack):
         raise InputError(
-            f"matrices have shape {stack.shape}; give (subjects, regions, regions), or vectors (subjects, p)"
+            f"matrices have shape {stack.shape}; give (subjects, regions, regions), such as vectors after nilearn's "
+            f"vec_to_sym_matrix"
         )
     return stack, names
-
-
-def _from_vectors(vectors: NDArray[np.floating], atlas: Atlas | None) -> NDArray[np.floating]:
-    """Convert vectors from nilearn's sym_matrix_to_vec, with or without the diagonal, to matrices."""
-    p = vectors.shape[1]
-    root = (int(np.sqrt(8 * p + 1)) - 1) // 2  # p = root (root + 1) / 2
-    if root * (root + 1) // 2 != p:
-        raise InputError(f"vectors have {p} entries, not those of a triangle; give nilearn's vectorised connectivity")
-    if atlas is None:
-        raise InputError(
-            f"{p} entries are {root} regions with the diagonal or {root + 1} without; give the atlas, or the names of "
-            f"the regions as atlas"
-        )
-    if len(atlas) not in (root, root + 1):
-        raise InputError(
-            f"the atlas names {len(atlas)} regions, but {p} entries are {root} or {root + 1}; give the right atlas"
-        )
-    discard = len(atlas) == root + 1
-    n = root + 1 if discard else root
-    rows, columns = np.tril_indices(n, -1 if discard else 0)
-    stack = np.zeros((len(vectors), n, n), dtype=vectors.dtype)
-    stack[:, rows, columns] = stack[:, columns, rows] = vectors
-    stack[:, range(n), range(n)] *= np.sqrt(2)  # nilearn divides the diagonal by it to keep norms
-    return stack
 
 
 def _check_symmetric(stack: NDArray[np.floating], ids: NDArray[np.str_] | None) -> None:

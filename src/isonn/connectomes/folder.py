@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.connectomes.atlas import as_atlas
-from isonn.connectomes.convert import read_stack, study_graphs, warn_of_problems
-from isonn.connectomes.participants import ID_COLUMNS, read_participants, target_columns, target_values, warn_of_unused
+from isonn.connectomes.convert import study_graphs
+from isonn.connectomes.participants import ID_COLUMNS, read_participants, take_targets, warn_of_unused
 from isonn.connectomes.timeseries import Connectivity
 from isonn.errors import DatasetError, InputError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
@@ -83,36 +83,38 @@ class ConnectomeReader(Reader):
             raise InputError(f"runs={runs!r} is unknown; use 'rows' or 'average'")
         row_of, columns = _tables(path)
         scans = find_scans(path, list(row_of), as_entities(select))
-        source = atlas
-        if source is None:
-            source = next((path / name for name in ATLASES if (path / name).is_file()), None)
-        matrices, names = _read_all(scans, source)
+        if atlas is None:
+            atlas = next((path / name for name in ATLASES if (path / name).is_file()), None)
+        arrays, names = _read_all(scans, atlas)
+        series = not all(len(array) == array.shape[1] for array in arrays)
+        if series:
+            arrays = list(Connectivity(connectivity).fit_transform(arrays).dense(dtype=np.float64))
+        if runs == "average":
+            scans, arrays = _averaged(scans, arrays)
+        subjects = [scan.subject for scan in scans]
+        warn_of_unused(row_of.keys() - subjects)
+        graphs = study_graphs(
+            arrays,
+            names if atlas is None else atlas,
+            [scan.id for scan in scans],
+            missing=missing,
+            directed=directed,
+            check=not series,
+        )
+        rows = [row_of[subject] for subject in subjects]
+        table = {name: values[rows] for name, values in columns.items()}
         if target is None and likely:
             target = likely if all(name in columns and _complete(columns[name]) for name in likely) else None
         elif target is None:
             target = next((name for name in columns if name.lower() in TARGETS), None)
-        series = not all(len(matrix) == matrix.shape[1] for matrix in matrices)
-        if series:
-            matrices = list(Connectivity(connectivity).fit_transform(matrices).dense(dtype=np.float64))
-        if runs == "average":
-            scans, matrices = _averaged(scans, matrices)
-        subjects, ids = (np.array([getattr(scan, name) for scan in scans], dtype=np.str_) for name in ("subject", "id"))
-        warn_of_unused(set(row_of) - set(subjects.tolist()))
-        rows = [row_of[subject] for subject in subjects.tolist()]
-        table = {name: values[rows] for name, values in columns.items() if name not in ID_COLUMNS}
-        stack, regions, _ = read_stack(np.stack(matrices), names if source is None else source, ids)
-        if not series:
-            warn_of_problems(stack, regions, ids)
-        targets = target_columns(target, table)
-        y = target_values(targets, {name: table.pop(name) for name in targets}, ids, join_case) if targets else None
-        graphs = study_graphs(stack, regions, ids, missing=missing, directed=directed)
-        graphs = replace(graphs, y=y, name=self.title(path), table=table, target_names=targets)
-        if len(set(subjects.tolist())) == len(subjects):
-            return graphs
-        entities = {"session": "ses", "run": "run"}
-        more = {column: np.array([scan.entities.get(key, "") for scan in scans]) for column, key in entities.items()}
-        more = {column: values for column, values in more.items() if len(set(values.tolist())) > 1}
-        return replace(graphs, table={**graphs.table, "subject": subjects, **more})
+        targets, y = take_targets(target, table, graphs.ids, join_case)
+        if len(set(subjects)) < len(subjects):
+            table["subject"] = np.array(subjects)
+            for column, key in (("session", "ses"), ("run", "run")):
+                values = np.array([scan.entities.get(key, "") for scan in scans])
+                if len(np.unique(values)) > 1:
+                    table[column] = values
+        return replace(graphs, y=y, name=self.title(path), table=table, target_names=targets)
 
 
 READER = ConnectomeReader()

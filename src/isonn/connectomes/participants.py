@@ -110,36 +110,39 @@ def warn_of_unused(subjects: Collection[str]) -> None:
         )
 
 
-def target_columns(target: str | Sequence[str] | None, table: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns to predict, from their names or "memory,iq"."""
-    if target is None:
-        return ()
-    given = [target] if isinstance(target, str) else target
+def take_targets(
+    target: str | Sequence[str] | None,
+    table: dict[str, NDArray[Any]],
+    ids: NDArray[np.str_] | None,
+    join_case: bool = False,
+) -> tuple[tuple[str, ...], NDArray[Any] | None]:
+    """Take the columns to predict out of the table.
+
+    Args:
+        target: their names, such as "memory,iq"; None for no target.
+
+    Returns:
+        their names, and y: one class or number per subject, or a column of numbers for each of several targets.
+    """
+    given = [] if target is None else [target] if isinstance(target, str) else target
     names = [part.strip() for name in given for part in ([name] if name in table else name.split(","))]
     missing = [column for column in names if column not in table]
     if missing:
         raise InputError(
             f"target={missing[0]!r} is not a column of participants; its columns are {', '.join(table) or 'none'}"
         )
-    return tuple(names)
-
-
-def target_values(
-    names: Sequence[str], columns: Mapping[str, NDArray[Any]], ids: NDArray[np.str_] | None, join_case: bool = False
-) -> NDArray[Any]:
-    """Return y: one class or number per subject, or a column for each target."""
+    columns = {name: table.pop(name) for name in dict.fromkeys(names)}
     for column, values in columns.items():
         gaps = np.zeros(len(values), dtype=bool) if values.dtype.kind == "f" else np.asarray(values == "n/a")
         if gaps.any():
             i = int(gaps.argmax())
             who = i if ids is None else repr(str(ids[i]))
             raise InputError(f"subject {who} has no {column}; leave the subject out, or fill the cell")
-    if len(names) == 1:
-        return class_values(columns[names[0]], names[0], join_case)
-    text = next((column for column, values in columns.items() if values.dtype.kind not in "iuf"), None)
-    if text is not None:
-        raise InputError(f"{text} holds text, but several targets must be numbers; give {text} alone")
-    return np.column_stack([columns[column].astype(np.float64) for column in names])
+        if len(names) > 1 and values.dtype.kind not in "iuf":
+            raise InputError(f"{column} holds text, but several targets must be numbers; give {column} alone")
+    if len(names) > 1:
+        return tuple(names), np.column_stack([columns[column].astype(np.float64) for column in names])
+    return tuple(names), class_values(columns[names[0]], names[0], join_case) if names else None
 
 
 def class_values(values: NDArray[Any], column: str, join_case: bool = False) -> NDArray[Any]:

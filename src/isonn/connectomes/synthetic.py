@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.connectomes.convert import read_stack, study_graphs
+from isonn.connectomes.convert import study_graphs
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
@@ -92,7 +92,7 @@ def planted_connectomes(
     truth[rows, columns] = truth[columns, rows] = different
     atlas, ids = [f"region {i + 1}" for i in range(n_regions)], [f"sub-{i + 1:03d}" for i in range(n_subjects)]
     graphs = replace(
-        study_graphs(*read_stack(matrices, atlas, ids)),
+        study_graphs(matrices, atlas, ids),
         y=np.where(patient, "patient", "control"),
         table={
             "age": np.round(draw.uniform(20, 60, size=n_subjects)),

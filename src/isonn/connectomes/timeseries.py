@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from typing_extensions import Self
 
-from isonn.connectomes.convert import read_stack, study_graphs
+from isonn.connectomes.convert import study_graphs
 from isonn.errors import InputError, NotFittedError, naming_the_extra
 from isonn.graphs.graph import GraphSet
 
@@ -80,7 +80,7 @@ class Connectivity(TransformerMixin, BaseEstimator):
             warnings.simplefilter("ignore", (DeprecationWarning, FutureWarning))
             # nilearn rejects a single subject of kind "tangent", although the mean is known from fit
             matrices = self.measure_.transform(series * 2 if len(series) == 1 else series)[: len(series)]
-        return study_graphs(*read_stack(matrices, self.atlas, None))
+        return study_graphs(matrices, self.atlas)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
