@@ -18,6 +18,8 @@ from rdkit import Chem
 import isonn
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.molecules import find_group, to_mol
+from isonn.molecules.alerts.candidates import match_atoms
+from isonn.molecules.toxicophores import TOXICOPHORES
 
 #: Groups of which nearly all mutagens have to be hit by an alert on their atoms.
 COMPLETE = ("primary aromatic amine", "epoxide", "N-hydroxy", "enal")
@@ -49,10 +51,18 @@ def toxicophores() -> None:
         precision = f"{alert.precision:.2f} ({low:.2f} to {high:.2f})"
         print(f"| {alert.title} | {alert.hits} of {alert.support} | {precision} | {members} |")
     print("\n| toxicophore | molecules | mutagens | found | alerts |\n|---|---|---|---|---|")
-    for row in alerts.comparison:
-        print(f"| {row.toxicophore} | {row.molecules} | {row.hits} | {row.found} | {', '.join(row.alerts) or 'none'} |")
-    print("missed:", ", ".join(alerts.missed_toxicophores()))
     molecules = [to_mol(graph) for graph in graphs]
+    covered = [[alert.atoms_in(molecule) for molecule in molecules] for alert in alerts]
+    for name, smarts in TOXICOPHORES.items():
+        atoms = {i: held for i, molecule in enumerate(molecules) if (held := match_atoms(molecule, [smarts]))}
+        mutagens = [i for i in atoms if graphs.y[i] == 1]
+        found = sum(any(atoms[i] & places[i] for places in covered) for i in mutagens)
+        same = [  # an alert is the same if half of the molecules with either have both on the same atoms
+            alert.title
+            for alert, places in zip(alerts, covered, strict=True)
+            if sum(bool(atoms[i] & places[i]) for i in atoms) >= min(len(atoms), sum(map(bool, places))) / 2 > 0
+        ]
+        print(f"| {name} | {len(atoms)} | {len(mutagens)} | {found} | {', '.join(same) or 'none'} |")
     queries = [Chem.MolFromSmarts(alert.smarts) for alert in alerts]
     for name in COMPLETE:
         places = {i: find_group(mol, name) for i, mol in enumerate(molecules) if graphs.y[i] == 1}

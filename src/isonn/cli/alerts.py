@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from isonn.cli import options as opt
-from isonn.cli.options import flag, new_path, option
+from isonn.cli.options import new_path, option
 from isonn.cli.reading import graphs_of, reading
 
 
@@ -20,9 +20,6 @@ def alerts(
     label: opt.Label = None,
     top: Annotated[int, option(None, "Largest number of alerts.")] = 50,
     min_support: Annotated[int, option(None, "Smallest number of molecules that an alert is judged on.")] = 5,
-    compare: Annotated[
-        bool, flag(None, "Add a column of published toxicophores of mutagenicity.", "--compare")
-    ] = False,
     smiles: opt.SmilesColumn = None,
     target: opt.TrueColumns = None,
     values: opt.Values = None,
@@ -55,20 +52,15 @@ def alerts(
         raise InputError(f"{data} has no classes to judge alerts by; {column}, or name theirs with --target")
     chosen = clf.alerts(graphs, label=label_of(clf, label), top=top, min_support=min_support)
     if html is not None:
-        chosen.to_html(html, compare)
+        chosen.to_html(html)
     if out is not None:
-        chosen.to_csv(out, compare)
+        chosen.to_csv(out)
     if as_json:
-        facts = {"class": chosen.label, "base": chosen.base, "rule": chosen.rule, "alerts": chosen.rows(compare)}
-        if compare:
-            facts["toxicophores"] = [row._asdict() for row in chosen.comparison]
+        facts = {"class": chosen.label, "base": chosen.base, "rule": chosen.rule, "alerts": chosen.rows()}
         print(json.dumps(facts, indent=1))
         return
     if out is None:
-        chosen.to_csv(sys.stdout, compare)
+        chosen.to_csv(sys.stdout)
     elif html is None:
         print(chosen)
     print(chosen.sentence(), file=sys.stderr)
-    if compare:
-        missed = ", ".join(chosen.missed_toxicophores()) or "none"
-        print(f"Published toxicophores that go with the class here, but have no alert: {missed}.", file=sys.stderr)

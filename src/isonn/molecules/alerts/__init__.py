@@ -7,6 +7,6 @@ was chosen without it, so its precision comes from molecules that took no part i
 
 from isonn.molecules.alerts.choose import wilson
 from isonn.molecules.alerts.search import find_alerts
-from isonn.molecules.alerts.table import Alert, Alerts, Comparison, Member
+from isonn.molecules.alerts.table import Alert, Alerts, Member
 
-__all__ = ["Alert", "Alerts", "Comparison", "Member", "find_alerts", "wilson"]
+__all__ = ["Alert", "Alerts", "Member", "find_alerts", "wilson"]

@@ -55,8 +55,9 @@ class Candidate:
         return sum(bool(atoms & other.atoms.get(i, frozenset())) for i, atoms in self.atoms.items())
 
 
-def match_atoms(molecule: Mol, queries: Sequence[Mol]) -> frozenset[int]:
+def match_atoms(molecule: Mol, smarts: Sequence[str]) -> frozenset[int]:
     """Return the atoms of all matches of some patterns."""
+    queries = map(Chem.MolFromSmarts, smarts)
     return frozenset().union(
         *(m for query in queries for m in molecule.GetSubstructMatches(query, maxMatches=_MOST_MATCHES))
     )
@@ -102,9 +103,9 @@ class Candidates:
 
     def find(self, name: str, smarts: Sequence[str]) -> Candidate:
         """Search the molecules for any of some patterns."""
-        queries = [Chem.MolFromSmarts(text) for text in smarts]
+        queries = map(Chem.MolFromSmarts, smarts)
         matched = {i for query in queries for i in self._library.GetMatches(query, numThreads=1, maxResults=-1)}
-        atoms = {i: match_atoms(self.molecules[i], queries) for i in sorted(matched)}
+        atoms = {i: match_atoms(self.molecules[i], smarts) for i in sorted(matched)}
         held = np.zeros(len(self.molecules), dtype=bool)
         held[list(atoms)] = True
         return Candidate(name, tuple(smarts), atoms, held)

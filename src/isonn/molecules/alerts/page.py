@@ -5,12 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rdkit import Chem
-
-from isonn.molecules.alerts.candidates import match_atoms
 from isonn.molecules.alerts.table import Alert, Alerts, percent
 from isonn.molecules.convert import from_smiles, to_mol
-from isonn.molecules.groups import groups_named
 from isonn.report.draw import Mark, draw_graph
 from isonn.report.page import Tile, render, write
 
@@ -18,19 +14,11 @@ from isonn.report.page import Tile, render, write
 DRAWN = 2
 
 
-def write_page(alerts: Alerts, path: Path, compare: bool) -> None:
-    """Write the page of alerts, with a table of toxicophores if ``compare``."""
+def write_page(alerts: Alerts, path: Path) -> None:
+    """Write the page of alerts."""
     shown: list[dict[str, Any]] = [{"alert": alert, "examples": _drawings(alert)} for alert in alerts]
     first = next((row["examples"][0] for row in shown if row["examples"]), None)
-    page = render(
-        "alerts.html",
-        alerts=alerts,
-        shown=shown,
-        first=first,
-        tiles=_tiles(alerts),
-        comparison=alerts.comparison if compare else (),
-    )
-    write(path, page)
+    write(path, render("alerts.html", alerts=alerts, shown=shown, first=first, tiles=_tiles(alerts)))
 
 
 def _tiles(alerts: Alerts) -> list[Tile]:
@@ -45,12 +33,10 @@ def _tiles(alerts: Alerts) -> list[Tile]:
 
 def _drawings(alert: Alert) -> list[Any]:
     """Draw examples with the alert highlighted."""
-    groups = groups_named(alert.name) if alert.relation == "is" else ()
-    queries = [Chem.MolFromSmarts(smarts) for smarts in ([group.smarts for group in groups] or [alert.smarts])]
     drawings = []
     for text in alert.examples[:DRAWN]:
         graph = from_smiles([text])[0]
-        atoms = tuple(sorted(match_atoms(to_mol(graph), queries)))
+        atoms = tuple(sorted(alert.atoms_in(to_mol(graph))))
         if atoms:
             title = f"{text[:200]} with the alert highlighted"
             drawings.append(draw_graph(graph, title=title, marks=[Mark(atoms)], shown=[0]))

@@ -19,18 +19,15 @@ from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.splits import grouped_folds
 from isonn.molecules.alerts.candidates import Candidate, Candidates, Rows
 from isonn.molecules.alerts.choose import Choice, choose, wilson
-from isonn.molecules.alerts.table import Alert, Alerts, Comparison, Member
-from isonn.molecules.convert import canonical_smiles, to_mol
+from isonn.molecules.alerts.table import Alert, Alerts, Member
+from isonn.molecules.convert import to_mol
 from isonn.molecules.groups import FAMILIES, GROUPS
-from isonn.molecules.toxicophores import TOXICOPHORES
 from isonn.targets import Labels, as_y
 
 #: Number of folds; fewer if a class has fewer molecules.
 FOLDS = 10
 #: Number of examples listed.
 EXAMPLES = 3
-#: An alert is compared with a toxicophore if this share of the molecules with either has both on the same atoms.
-SAME = 0.5
 #: Training molecules are the majority above this share.
 MOSTLY = 0.5
 
@@ -112,29 +109,21 @@ class _Search:
                 if id(choice.candidate) in theirs:
                     agreed[i] += 1
                     judged[i][test] = choice.candidate.held[test]
-        toxicophores = [self.candidates.find(name, [smarts]) for name, smarts in TOXICOPHORES.items()]
-        listed = [
-            (self._alert(choice, rows, folds, toxicophores), choice.candidate)
+        alerts = [
+            self._alert(choice, rows, folds)
             for choice, rows, folds in zip(chosen, judged, agreed, strict=True)
             if self._earned(rows, everything) and 2 * folds >= len(self.folds)
         ]
-        listed.sort(key=lambda row: (-row[0].precision_interval[0], -row[0].support, row[0].smarts))
-        listed = listed[:top]
-        return Alerts(
-            [alert for alert, _ in listed],
-            _names(self.clf).get(self.column, self.clf.classes_.tolist()[self.column]),
-            float(self.truth.mean()),
-            self._rule(warned),
-            len(self.folds),
-            [self._compare(other, listed) for other in toxicophores],
-        )
+        alerts.sort(key=lambda alert: (-alert.precision_interval[0], -alert.support, alert.smarts))
+        label = _names(self.clf).get(self.column, self.clf.classes_.tolist()[self.column])
+        return Alerts(alerts[:top], label, float(self.truth.mean()), self._rule(warned), len(self.folds))
 
     def _earned(self, held: Rows, rows: Rows) -> bool:
         """Whether enough molecules are held, and their share of the class is surely above that of some rows."""
         low, _ = wilson(self.truth[held].sum(), held.sum())
         return bool(held.sum() >= self.min_support and low > self.truth[rows].mean())
 
-    def _alert(self, choice: Choice, rows: Rows, folds: int, toxicophores: list[Candidate]) -> Alert:
+    def _alert(self, choice: Choice, rows: Rows, folds: int) -> Alert:
         candidate, base = choice.candidate, float(self.truth.mean())
         support, hits = int(rows.sum()), int(self.truth[rows].sum())
         low, high = (float(end) for end in wilson(hits, support))
@@ -160,12 +149,7 @@ class _Search:
             model=float(self.said[candidate.held].mean()),
             folds=folds,
             members=tuple(members),
-            toxicophores=tuple(
-                other.name
-                for other in toxicophores
-                if candidate.shared(other) >= SAME * min(len(other.atoms), len(candidate.atoms)) > 0
-            ),
-            examples=self._smiles(smallest),
+            examples=tuple(map(self._smiles, smallest.tolist())),
         )
 
     def _fragment(self, candidate: Candidate, i: int) -> str:
@@ -177,11 +161,8 @@ class _Search:
             match += [atom.GetIdx() for atom in molecule.GetAtomWithIdx(match[0]).GetNeighbors()]
         return str(Chem.MolFragmentToSmiles(molecule, match))
 
-    def _smiles(self, rows: NDArray[np.int64]) -> tuple[str, ...]:
-        texts = self.graphs.table.get("smiles")
-        if texts is None:
-            return tuple(map(str, canonical_smiles(self.graphs[rows])))
-        return tuple(str(texts[i]) for i in rows.tolist())
+    def _smiles(self, i: int) -> str:
+        return str(self.graphs[i].row.get("smiles", Chem.MolToSmiles(self.molecules[i], isomericSmiles=False)))
 
     def _rule(self, warned: Rows) -> dict[str, float]:
         """Return the metrics of the rule "any alert is present", and the accuracy of the model on other molecules."""
@@ -197,12 +178,6 @@ class _Search:
         elif self.seen.mean() > MOSTLY and not several and self.clf.held_out_score_:
             rule["model_accuracy"] = self.clf.held_out_score_["accuracy"]
         return rule
-
-    def _compare(self, other: Candidate, listed: list[tuple[Alert, Candidate]]) -> Comparison:
-        of_class = [i for i in other.atoms if self.truth[i]]
-        hit = [any(other.atoms[i] & candidate.atoms.get(i, frozenset()) for _, candidate in listed) for i in of_class]
-        titles = tuple(alert.title for alert, _ in listed if other.name in alert.toxicophores)
-        return Comparison(other.name, len(other.atoms), len(of_class), sum(hit), titles)
 
 
 def _contained_group(candidate: Candidate, molecules: Sequence[Mol]) -> str:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from isonn.files import atomic_file
+from rdkit.Chem import Mol
 
-#: Alerts find a toxicophore if they hit this share of the molecules of the class with it.
-HALF = 0.5
+from isonn.files import atomic_file
+from isonn.molecules.alerts.candidates import match_atoms
+from isonn.molecules.groups import groups_named
 
 
 class Member(NamedTuple):
@@ -38,7 +39,6 @@ class Alert:
         model: mean probability that the model gives to molecules with it.
         folds: number of folds without which it was chosen again.
         members: groups within it whose precision does not differ.
-        toxicophores: entries of :data:`isonn.molecules.toxicophores.TOXICOPHORES` that share its atoms.
         examples: different molecules of the class that contain it, as SMILES.
     """
 
@@ -56,7 +56,6 @@ class Alert:
     model: float
     folds: int
     members: tuple[Member, ...]
-    toxicophores: tuple[str, ...]
     examples: tuple[str, ...]
 
     @property
@@ -66,18 +65,20 @@ class Alert:
             return self.name
         return f"piece {self.smiles} with {self.name}" if self.name else f"piece {self.smiles}"
 
+    def atoms_in(self, molecule: Mol) -> frozenset[int]:
+        """Return the atoms of all its matches in a molecule.
+
+        Args:
+            molecule: an RDKit molecule.
+
+        Returns:
+            numbers of atoms; none if the molecule does not contain it.
+        """
+        groups = groups_named(self.name) if self.relation == "is" else ()
+        return match_atoms(molecule, [group.smarts for group in groups] or [self.smarts])
+
     def __str__(self) -> str:
         return f"{self.title}: {self.hits} of {self.support}, lift {self.lift:.2f}, {self.smarts}"
-
-
-class Comparison(NamedTuple):
-    """A toxicophore, the molecules with it, those of the class, and those of them that an alert hits on its atoms."""
-
-    toxicophore: str
-    molecules: int
-    hits: int
-    found: int
-    alerts: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,6 @@ class Alerts(Sequence[Alert]):
         rule: metrics of the rule "any alert is present" with the lists chosen without each fold, and the accuracy of
             the model where it is known.
         n_folds: number of folds.
-        comparison: the published kinds of toxicophores beside the alerts.
     """
 
     alerts: list[Alert]
@@ -99,7 +99,6 @@ class Alerts(Sequence[Alert]):
     base: float
     rule: dict[str, float]
     n_folds: int
-    comparison: list[Comparison]
 
     def __len__(self) -> int:
         return len(self.alerts)
@@ -144,70 +143,50 @@ class Alerts(Sequence[Alert]):
             f"molecules that contain it are of the class, compared with {percent(self.base)} of all."
         )
 
-    def missed_toxicophores(self) -> list[str]:
-        """Return toxicophores that go with the class here, more often than its share, but have no alert.
-
-        Returns:
-            names of toxicophores.
-        """
-        return [
-            row.toxicophore
-            for row in self.comparison
-            if row.hits > self.base * row.molecules and row.found < HALF * row.hits
-        ]
-
-    def rows(self, compare: bool = False) -> list[dict[str, Any]]:
-        """Return one flat row per alert, with a column of toxicophores if ``compare``.
-
-        Args:
-            compare: add the column of published toxicophores.
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat row per alert.
 
         Returns:
             a dict for each alert, keys as the columns of the table.
         """
-        return [_row(alert, compare) for alert in self]
+        return [_row(alert) for alert in self]
 
-    def to_csv(self, path: str | Path | TextIO, compare: bool = False) -> None:
+    def to_csv(self, path: str | Path | TextIO) -> None:
         """Write one row per alert to a new file, or to an open one.
 
         Args:
             path: a path, or an open text file.
-            compare: add the column of published toxicophores.
         """
         if isinstance(path, (str, Path)):
             with atomic_file(Path(path)) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-                self.to_csv(file, compare)
+                self.to_csv(file)
             return
-        rows = self.rows(compare)
+        rows = self.rows()
         writer = csv.DictWriter(path, list(rows[0]) if rows else ["name", "smarts"], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
-    def to_html(self, path: str | Path, compare: bool = False) -> None:
+    def to_html(self, path: str | Path) -> None:
         """Write a page with drawings of each alert; needs the extra ``report``.
 
         Args:
             path: the file to write.
-            compare: add the comparison with published toxicophores.
         """
         from isonn.molecules.alerts.page import write_page
 
-        write_page(self, Path(path), compare)
+        write_page(self, Path(path))
 
 
-def _row(alert: Alert, compare: bool) -> dict[str, Any]:
+def _row(alert: Alert) -> dict[str, Any]:
     members = "; ".join(f"{name} ({hits} of {support})" for name, hits, support in alert.members)
-    row = {**vars(alert), "members": members, "examples": " ".join(alert.examples)}
-    flat: dict[str, Any] = {}
-    for name, value in row.items():
+    row: dict[str, Any] = {}
+    for name, value in {**vars(alert), "members": members, "examples": " ".join(alert.examples)}.items():
         if name.endswith("_interval"):
             first = name.removesuffix("interval")
-            flat |= {f"{first}low": round(value[0], 4), f"{first}high": round(value[1], 4)}
-        elif name != "toxicophores":
-            flat[name] = round(value, 4) if isinstance(value, float) else value
-        elif compare:
-            flat[name] = "; ".join(value)
-    return flat
+            row |= {f"{first}low": round(value[0], 4), f"{first}high": round(value[1], 4)}
+        else:
+            row[name] = round(value, 4) if isinstance(value, float) else value
+    return row
 
 
 def percent(share: float) -> str:
