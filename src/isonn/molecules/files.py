@@ -6,11 +6,11 @@ import re
 import warnings
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +32,11 @@ MOST_BAD, FEW_BAD = 0.3, 2
 FIRST_ROWS = 1000
 
 
-@dataclass
-class Record:
-    """One row of a file: its number from 0, the text to parse, and the other columns as text."""
+class Record(NamedTuple):
+    """One row of a file: the text to parse, and the other columns as text."""
 
-    row: int
     source: str
-    cells: dict[str, str] = field(default_factory=dict)
+    cells: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -123,22 +121,23 @@ class MoleculeReader(RowReader):
         """
         options = Options(smiles, target, standardize, numbers, censored, values, skip_bad)
         records = list(self.records(path, smiles))
-        (graphs,) = self._read_pieces([records], _plan(_survey(path, records), options))
+        (graphs,) = self._chunks(path, lambda: iter(records), len(records), options)
         return graphs
 
     def stream(self, path: Path, at_once: int, **options: Any) -> Iterator[GraphSet]:
         """Yield the same molecules in chunks; of earlier ones, 8 bytes and the targets are kept to count repeats."""
         chosen = Options(**options)
-        plan = _plan(_survey(path, self.records(path, chosen.smiles)), chosen)
-        records = self.records(path, chosen.smiles)
-        yield from self._read_pieces(iter(lambda: list(islice(records, at_once)), []), plan)
+        return self._chunks(path, lambda: self.records(path, chosen.smiles), at_once, chosen)
 
-    def _read_pieces(self, pieces: Iterable[list[Record]], plan: Plan) -> Iterator[GraphSet]:
-        """Yield the graphs of each piece that has some; at the end, warn of rows left out and the like."""
-        summary = _Summary(plan)
-        for records in pieces:
-            graphs, problems = self._graphs(records, plan)
-            summary.add(len(records), graphs, problems)
+    def _chunks(
+        self, path: Path, records: Callable[[], Iterator[Record]], at_once: int, options: Options
+    ) -> Iterator[GraphSet]:
+        """Yield the graphs of each chunk that has some; at the end, warn of rows left out and the like."""
+        plan = _plan(Columns(path, (record.cells for record in records())), options)
+        summary, unread = _Summary(plan), records()
+        while chunk := list(islice(unread, at_once)):
+            graphs, problems = self._graphs(chunk, plan, summary.rows)
+            summary.add(len(chunk), graphs, problems)
             if graphs is not None:
                 yield graphs
         summary.warn()
@@ -147,8 +146,7 @@ class MoleculeReader(RowReader):
         """Return all molecules, with or without a target, and the rows that are not molecules."""
         chosen = Options(**options)
         records = list(self.records(path, chosen.smiles))
-        columns = _survey(path, records)
-        asked = chosen.target
+        columns, asked = Columns(path, (record.cells for record in records)), chosen.target
         if asked is None:
             asked = columns.of_model(likely)
             asked = asked if all(columns.facts[name].present for name in asked) else []
@@ -194,44 +192,45 @@ class MoleculeReader(RowReader):
             targets = columns.named(target)
         return targets, columns.ids(targets)
 
-    def _graphs(self, records: list[Record], plan: Plan, keep: bool = False) -> tuple[GraphSet | None, list[Problem]]:
-        """Return the graphs of some rows, and the rows left out; with ``keep``, rows without a target stay."""
+    def _graphs(
+        self, records: Sequence[Record], plan: Plan, first: int = 0, keep: bool = False
+    ) -> tuple[GraphSet | None, list[Problem]]:
+        """Return the graphs of the rows from ``first`` on, and the rows left out.
+
+        Rows without a target are left out unless ``keep``; only those whose cells are all empty are problems.
+        """
         sources, name = (record.source for record in records), self.title(plan.columns.path)
         graphs, problems = read_molecules(sources, name, self.parse, not keep, plan.options.standardize)
-        unreadable = {problem.row for problem in problems}
-        problems = [replace(problem, row=records[problem.row].row) for problem in problems]
-        good = [record for place, record in enumerate(records) if place not in unreadable]
         if graphs is None:
-            return None, problems
+            return None, [replace(problem, row=first + problem.row) for problem in problems]
+        unreadable = {problem.row for problem in problems}
+        rows = [row for row in range(len(records)) if row not in unreadable]
         if plan.targets and not keep:
-            used, unused = _with_target(good, plan.targets)
-            reason = f"no value of {', '.join(target.name for target in plan.targets)}"
-            problems += [Problem(good[i].row, str(graphs.table["smiles"][i])[:60], reason) for i in unused]
-            problems.sort(key=lambda problem: problem.row)
-            if not used:
-                return None, problems
-            good, graphs = [good[i] for i in used], graphs[used] if len(used) < len(graphs) else graphs
-        return _with_columns(graphs, good, plan), problems
+            used = []
+            for i, row in enumerate(rows):
+                cells = [records[row].cells.get(target.name, "") for target in plan.targets]
+                if any(target.value(cell) is not None for target, cell in zip(plan.targets, cells, strict=True)):
+                    used.append(i)
+                elif all(map(is_missing, cells)):
+                    reason = f"no value of {', '.join(target.name for target in plan.targets)}"
+                    problems.append(Problem(row, str(graphs.table["smiles"][i])[:60], reason))
+            rows = [rows[i] for i in used]
+            graphs = graphs[used] if 0 < len(used) < len(graphs) else graphs
+        problems = [replace(problem, row=first + problem.row) for problem in sorted(problems, key=lambda p: p.row)]
+        if not rows:
+            return None, problems
+        numbers = first + np.array(rows, dtype=np.int64)
+        return _with_columns(graphs, numbers, [records[row].cells for row in rows], plan), problems
 
 
-def _with_target(records: Sequence[Record], targets: Sequence[TargetReading]) -> tuple[list[int], list[int]]:
-    """Return the places of records with a value of any target, and of those whose cells are all empty."""
-    used, unused = [], []
-    for i, record in enumerate(records):
-        cells = [record.cells.get(target.name, "") for target in targets]
-        if any(target.value(cell) is not None for target, cell in zip(targets, cells, strict=True)):
-            used.append(i)
-        elif all(map(is_missing, cells)):
-            unused.append(i)
-    return used, unused
-
-
-def _with_columns(graphs: GraphSet, records: Sequence[Record], plan: Plan) -> GraphSet:
-    """Add targets, ids and the other columns."""
+def _with_columns(
+    graphs: GraphSet, rows: NDArray[np.int64], found: Sequence[Mapping[str, str]], plan: Plan
+) -> GraphSet:
+    """Add targets, ids and the other columns, from the cells of each row."""
     targets, facts = {target.name for target in plan.targets}, plan.columns.facts
-    cells = {name: [record.cells.get(name, "") for record in records] for name in facts}
+    cells = {name: [row.get(name, "") for row in found] for name in facts}
     table = {name: column.values(cells[name]) for name, column in facts.items() if name not in targets}
-    table["row"] = np.array([record.row for record in records], dtype=np.int64)
+    table["row"] = rows
     y = [target.values(cells[target.name]) for target in plan.targets]
     return replace(
         graphs,
@@ -299,10 +298,6 @@ class _Summary:
 def is_name(text: str) -> bool:
     """Return whether a text looks like the name of a compound, such as "acetic acid" or "aspirin"."""
     return re.fullmatch(r"[A-Za-z0-9,'() \-]*[a-z]{4,}[A-Za-z0-9,'() \-]*", text) is not None
-
-
-def _survey(path: Path, records: Iterable[Record]) -> Columns:
-    return Columns(path, (record.cells for record in records))
 
 
 def _plan(columns: Columns, options: Options) -> Plan:

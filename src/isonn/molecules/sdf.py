@@ -35,22 +35,21 @@ class SdfReader(MoleculeReader):
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:
         """Yield the records of the file, in order; the last may be cut off."""
         with open_text(path) as file:
-            row = 0
             lines: list[str] = []
             for line in file:
                 if line.startswith(_END):
-                    yield _record(row, lines)
-                    row, lines = row + 1, []
+                    yield _record(lines)
+                    lines = []
                 else:
                     lines.append(line.rstrip("\r\n"))
             if any(line.strip() for line in lines):
-                yield _record(row, lines)
+                yield _record(lines)
 
 
 READER = SdfReader()
 
 
-def _record(row: int, lines: list[str]) -> Record:
+def _record(lines: list[str]) -> Record:
     """Return the record of a molecule with its properties, whose lines follow ``> <NAME>``."""
     start = next((i for i, line in enumerate(lines) if line.startswith(">")), len(lines))
     cells: dict[str, str] = {}
@@ -63,4 +62,4 @@ def _record(row: int, lines: list[str]) -> Record:
             cells[name] = ""
         elif line.strip():
             cells[name] = f"{cells[name]} {line.strip()}".strip()
-    return Record(row, "\n".join(lines[:start]), cells)
+    return Record("\n".join(lines[:start]), cells)

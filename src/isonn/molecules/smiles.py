@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from itertools import chain, islice, zip_longest
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
 from isonn.errors import DatasetError
@@ -36,8 +36,12 @@ class SmilesReader(MoleculeReader):
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:
         """Yield the rows of the file, in order."""
         if _is_list(path):
-            return _smi_records(path)
-        return _table_records(path, smiles)
+            yield from _listed_records(path)
+            return
+        names, column, rows = _open_table(path, smiles)
+        for cells in rows:
+            others = {name: cell for i, (name, cell) in enumerate(zip(names, cells, strict=True)) if i != column}
+            yield Record(cells[column], others)
 
     def table(self, path: Path, smiles: str | None = None) -> RowTable:
         """Open the file with its columns as they are."""
@@ -62,52 +66,36 @@ def _is_list(path: Path) -> bool:
     return bool(first) and "," not in first[0] and is_smiles(first[0])
 
 
-def _table_records(path: Path, smiles: str | None) -> Iterator[Record]:
-    names, column, rows = _open_table(path, smiles)
-    for row, cells in enumerate(rows):
-        others = {name: cell for i, (name, cell) in enumerate(zip(names, cells, strict=True)) if i != column}
-        yield Record(row, cells[column], others)
-
-
-def _rows_with_structures(path: Path, smiles: str | None) -> Iterator[list[str]]:
-    """Return the rows of a table; of a workbook those of the first sheet with a column of structures."""
-    sheets = sheet_names(path)
-    if len(sheets) < 2:
-        return table_rows(path)
-    filled = []
-    for sheet in sheets:
-        first = list(islice(table_rows(path, sheet), _LOOKED_AT))
-        if _has_structures(first, _USUAL if smiles is None else {smiles.casefold()}):
-            return table_rows(path, sheet)
-        filled += [sheet] if first else []
-    if len(filled) > 1:
-        column = "of SMILES" if smiles is None else repr(smiles)
-        raise DatasetError(
-            f"{path} has no column {column} in any of its sheets ({quoted(filled)}); name the column that holds the "
-            f"structures, such as smiles='structure'"
-        )
-    return table_rows(path)
-
-
-def _has_structures(rows: Sequence[Sequence[str]], names: Collection[str]) -> bool:
-    """Return whether one of the first rows has one of some names, or a column holds SMILES."""
-    named = any(cell.strip().casefold() in names for row in rows[:2] for cell in row)
-    return named or (names is _USUAL and any(map(_holds_smiles, zip_longest(*rows[1:], fillvalue=""))))
-
-
 def _open_table(path: Path, smiles: str | None) -> tuple[list[str], int, Iterator[list[str]]]:
-    """Return the columns, the place of the SMILES among them, and the rows, each with a cell per column."""
-    rows = _rows_with_structures(path, smiles)
-    names = [name.strip() for name in next(rows, [])]
-    if not any(names):
-        raise DatasetError(f"{path} has no header; name the columns in the first line")
-    looked_at = list(islice(rows, _LOOKED_AT))
-    chosen = _smiles_column(path, names, looked_at) if smiles is None else choose_column(path, names, smiles, "smiles")
-    column = names.index(chosen)
-    _check_header(path, names, looked_at, column)
-    width = len(names)
-    whole = (cells if len(cells) == width else (cells + [""] * width)[:width] for cells in chain(looked_at, rows))
-    return names, column, whole
+    """Return the columns, the place of the SMILES among them, and the rows, each with a cell per column.
+
+    Of a workbook, it is the first sheet with such a column.
+    """
+    problems: dict[str | None, DatasetError] = {}
+    sheets: Sequence[str | None] = sheet_names(path) or [None]
+    for sheet in sheets:
+        rows = table_rows(path, sheet)
+        names = [name.strip() for name in next(rows, [])]
+        if not any(names):
+            continue
+        first = list(islice(rows, _LOOKED_AT))
+        try:
+            chosen = (
+                _smiles_column(path, names, first) if smiles is None else choose_column(path, names, smiles, "smiles")
+            )
+        except DatasetError as error:
+            problems[sheet] = error
+            continue
+        column, width = names.index(chosen), len(names)
+        _check_header(path, names, first, column)
+        return names, column, ((cells + [""] * width)[:width] for cells in chain(first, rows))
+    if len(problems) > 1:
+        which = "of SMILES" if smiles is None else repr(smiles)
+        raise DatasetError(
+            f"{path} has no column {which} in any of its sheets ({quoted(list(map(str, problems)))}); name the columns "
+            f"in the first line, or the one that holds the structures, such as smiles='structure'"
+        )
+    raise next(iter(problems.values()), DatasetError(f"{path} has no header; name the columns in the first line"))
 
 
 def _check_header(path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], column: int) -> None:
@@ -156,12 +144,10 @@ def _holds_smiles(cells: Sequence[str]) -> bool:
     return sum(not is_smiles(text) for text in texts) <= (1 - _SHARE) * len(texts)
 
 
-def _smi_records(path: Path) -> Iterator[Record]:
+def _listed_records(path: Path) -> Iterator[Record]:
     with open_text(path) as file:
-        row = 0
         for number, line in enumerate(file):
             smiles, _, name = line.strip().partition(" ") if "\t" not in line else line.strip().partition("\t")
             if not smiles or smiles.startswith("#") or (number == 0 and smiles.casefold().strip('"') in _USUAL):
                 continue
-            yield Record(row, smiles, {"name": name.strip()} if name.strip() else {})
-            row += 1
+            yield Record(smiles, {"name": name.strip()} if name.strip() else {})
