@@ -78,9 +78,9 @@ class MoleculeReader(RowReader):
 
     suffixes: tuple[str, ...]
 
-    def parse(self, source: str, log: list[str]) -> tuple[Mol | str, str]:
+    def parse(self, source: str) -> tuple[Mol | str, str]:
         """Return the molecule of a record, or the reason why it cannot be read, and its SMILES or another text."""
-        return parse_smiles(source, log)
+        return parse_smiles(source)
 
     @abstractmethod
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:

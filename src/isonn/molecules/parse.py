@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from rdkit import Chem, rdBase
 from rdkit.Chem import Mol
 from rdkit.rdBase import BlockLogs
 
-#: Reads an item of a list, with RDKit's log in the second argument. Returns the molecule, or the reason why it cannot
-#: be read, and the text to show.
-Parse = Callable[[Any, list[str]], tuple[Mol | str, str]]
+#: Reads an item of a list. Returns the molecule, or the reason why it cannot be read, and the text to show.
+Parse = Callable[[Any], tuple[Mol | str, str]]
 
 #: RDKit recurses along chains: 10,000 characters work, 20,000 ended the process with a segmentation fault.
 LONGEST_SMILES = 10_000
 
 
-def parse_smiles(item: Any, log: list[str]) -> tuple[Mol | str, str]:
+def parse_smiles(item: Any) -> tuple[Mol | str, str]:
     """Return a molecule, or the reason why it cannot be read, and its SMILES."""
     if isinstance(item, Mol):
         if item.NeedsUpdatePropertyCache():  # made without sanitizing, so hydrogens are not counted yet
@@ -33,7 +31,7 @@ def parse_smiles(item: Any, log: list[str]) -> tuple[Mol | str, str]:
     if len(text) > LONGEST_SMILES:
         return f"it has {len(text):,} characters, above the limit of {LONGEST_SMILES:,}", f"{text[:60]}..."
     molecule = Chem.MolFromSmiles(text) if text else None
-    return (_why_not(text, log) if molecule is None else molecule), text
+    return (_why_not(text) if molecule is None else molecule), text
 
 
 def is_smiles(text: str) -> bool:
@@ -43,12 +41,13 @@ def is_smiles(text: str) -> bool:
         >>> is_smiles("CCO"), is_smiles("MUTAG")
         (True, False)
     """
+    text = text.strip()
     with BlockLogs():
-        molecule, _ = parse_smiles(text, [])
-    return not isinstance(molecule, str) and molecule.GetNumAtoms() > 0
+        molecule = Chem.MolFromSmiles(text) if len(text) <= LONGEST_SMILES else None
+    return molecule is not None and molecule.GetNumAtoms() > 0
 
 
-def _why_not(text: str, log: list[str]) -> str:
+def _why_not(text: str) -> str:
     """Return why a text is not the SMILES of a molecule."""
     if not text:
         return "there is no SMILES"
@@ -56,19 +55,35 @@ def _why_not(text: str, log: list[str]) -> str:
         return "this is an InChI; convert it to SMILES (Chem.MolFromInchi)"
     if ">" in text.replace("->", ""):
         return "this is a reaction; give one molecule"
-    return reason_in(log)
+    return rdkits_reason(lambda: Chem.MolFromSmiles(text))
 
 
-def reason_in(log: Sequence[str]) -> str:
-    """Return RDKit's reason for a failure, which is only in its log."""
+def rdkits_reason(read: Callable[[], Any]) -> str:
+    """Return why RDKit cannot read something, which is only in its log; it is read again to collect that."""
+    log = _Log()
+    off = [line.partition(":")[0] for line in rdBase.LogStatus().split() if line.endswith(":disabled")]
+    logger = logging.getLogger("rdkit")
+    before = logger.handlers, logger.propagate, logger.level
+    logger.handlers, logger.propagate, logger.level = [log], False, logging.INFO
+    rdBase.LogToPythonLogger()
+    rdBase.EnableLog("rdApp.error")
+    try:
+        read()
+    except SystemError:  # raised by RDKit if one of its own messages is not UTF-8
+        return "its text is damaged"
+    finally:
+        rdBase.LogToCppStreams()
+        for name in off:
+            rdBase.DisableLog(name)
+        logger.handlers, logger.propagate, logger.level = before
     for mark in ("unclosed ring", "valence", "kekulize"):
-        if lines := [line for line in log if mark in line]:
+        if lines := [line for line in log.lines if mark in line]:
             return lines[0]
-    position = next((line.partition("position ")[2].rstrip(":") for line in log if "position " in line), "")
-    return f"syntax error at character {position}" if position else next(iter(log), "RDKit cannot read it")
+    position = next((line.partition("position ")[2].rstrip(":") for line in log.lines if "position " in line), "")
+    return f"syntax error at character {position}" if position else next(iter(log.lines), "RDKit cannot read it")
 
 
-class _Collect(logging.Handler):
+class _Log(logging.Handler):
     """Keeps messages of RDKit without the time of day and the input."""
 
     def __init__(self) -> None:
@@ -79,23 +94,3 @@ class _Collect(logging.Handler):
         line = record.getMessage().strip()
         line = line.partition("] ")[2] or line
         self.lines.append(" ".join(line.removeprefix("SMILES Parse Error: ").partition(" for input:")[0].split()))
-
-
-@contextmanager
-def collected_log() -> Iterator[list[str]]:
-    """Collect RDKit's log messages instead of printing them; log settings are restored afterwards."""
-    off = [line.partition(":")[0] for line in rdBase.LogStatus().split() if line.endswith(":disabled")]
-    logger, collect = logging.getLogger("rdkit"), _Collect()
-    handlers, propagate, level = logger.handlers, logger.propagate, logger.level
-    logger.handlers, logger.propagate = [collect], False
-    logger.setLevel(logging.INFO)
-    rdBase.LogToPythonLogger()
-    rdBase.EnableLog("rdApp.error")
-    try:
-        yield collect.lines
-    finally:
-        rdBase.LogToCppStreams()
-        for name in off:
-            rdBase.DisableLog(name)
-        logger.handlers, logger.propagate = handlers, propagate
-        logger.setLevel(level)

@@ -10,7 +10,7 @@ from rdkit.Chem import Mol
 
 from isonn.graphs.io.tables import open_text
 from isonn.molecules.files import MoleculeReader, Record
-from isonn.molecules.parse import reason_in
+from isonn.molecules.parse import rdkits_reason
 
 _END = "$$$$"
 
@@ -22,14 +22,14 @@ class SdfReader(MoleculeReader):
     expects = "an .sdf file"
     suffixes = (".sdf", ".sdf.gz", ".sd", ".sd.gz")
 
-    def parse(self, source: str, log: list[str]) -> tuple[Mol | str, str]:
+    def parse(self, source: str) -> tuple[Mol | str, str]:
         """Return the molecule of a record, or the reason why it cannot be read, and its SMILES or title."""
         title = source.partition("\n")[0].strip()
         if "M  END" not in source:
             return "the record is cut off before M  END", title
         molecule = Chem.MolFromMolBlock(source)
         if molecule is None:
-            return reason_in(log), title
+            return rdkits_reason(lambda: Chem.MolFromMolBlock(source)), title
         return molecule, Chem.MolToSmiles(molecule)
 
     def records(self, path: Path, smiles: str | None) -> Iterator[Record]:

@@ -136,7 +136,7 @@ def standardize(molecule: Any, mode: str = DEFAULT) -> Standardized:
     """
     check_mode(mode)
     with BlockLogs():
-        parsed, text = parse_smiles(molecule, [])
+        parsed, text = parse_smiles(molecule)
         if isinstance(parsed, str):
             raise InputError(f"{text[:60]!r} cannot be read: {parsed}; correct it")
         return standard_form(parsed, text, mode)
