@@ -213,7 +213,7 @@ def test_removals_in_small_blocks_change_nothing(generator, monkeypatch):
         clf = fitted(graphs, **SETTINGS[name])
         expected = clf.explain(graphs[0]).edge_importance
         monkeypatch.setattr(removal, "BLOCK_NUMBERS", 50)
-        monkeypatch.setattr("isonn.explain.importance.BLOCK_NUMBERS", 30)
+        monkeypatch.setattr("isonn.explain.matched.BLOCK_NUMBERS", 30)
         np.testing.assert_allclose(clf.explain(graphs[0]).edge_importance, expected, atol=1e-12)
         monkeypatch.undo()
 

@@ -7,28 +7,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isonn.domain import Assessment, GraphDomain
 from isonn.errors import InputError, IsoNNWarning
-from isonn.explain.importance import edge_shares, node_shares
-from isonn.explain.matched import MatchedGraph, NamedContribution, Regions
+from isonn.explain.matched import MatchedGraph, NamedContribution
 from isonn.explain.reasons import Reason, find_reasons
 from isonn.explain.text import factor_text
 from isonn.explain.units import Unit
 from isonn.graphs.edit import input_nodes, on_input_nodes
 from isonn.graphs.io.target_column import unit_of
-from isonn.packing import IntArray
+from isonn.packing import Floats, IntArray
 from isonn.seeding import torch_threads
 from isonn.targets import Target
 
 #: Default number of matches to list; importances always count all.
 LISTED = 100
-#: Longer lines of a summary are cut; names may be of any length.
-LINE = 300
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,6 +58,11 @@ class Match:
     contribution: float
     ordered: bool = True
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells it from other matches of the same graph."""
+        return self.template, self.nodes, self.columns
+
     def __repr__(self) -> str:
         places = ", ".join(map(str, self.nodes))
         places += "" if self.columns is None else f" to {', '.join(map(str, self.columns))}"
@@ -85,9 +87,12 @@ class Explanation:
     Attributes:
         graph: the graph.
         label: the predicted class; for several labels the most likely one.
-        column: the number of the class (or column of y) that scores and contributions refer to: that of ``label``
-            unless another was requested.
+        explained: the class (or column of y) that scores and contributions refer to: ``label`` unless another was
+            requested; ``column`` is its number in ``classes``.
         classes: all classes.
+        exact: whether ``node_importance`` and the contributions of ``absent`` and ``terms`` sum to ``score - base``.
+        logarithm: whether score and contributions are base-10 logarithms of a number: +0.3 is a factor of 2.
+        unit: the unit of a predicted number, from the name of its column: "uM" for "IC50 (uM)"; "" if it has none.
         probabilities: the probability of each class, or the predicted numbers, shape (classes,).
         score: the score of the explained class.
         base: the score before anything contributes: for the paper's models the score without any matches, for subgraph
@@ -95,6 +100,10 @@ class Explanation:
         padding: contribution of all inputs beyond the graph's nodes; 0 for models without padding.
         node_importance: every match's contribution shared equally among its nodes, and the contributions of terms that
             are sums over nodes, shape (n,).
+        input_importance: the same for each node of the input, with 0 for nodes that were removed from it:
+            standardisation removes the counter-ions and solvents of molecules.
+        terms: the terms of the whole graph, such as its number of nodes, that do not belong to single nodes.
+        count: the number of all matches.
         target: the kind of prediction.
         source: the graph and its matches.
         contributions: rows of matches in ``source.occurrences`` and their contributions, largest absolute one first.
@@ -123,11 +132,15 @@ class Explanation:
             raise InputError(f"top={top!r} is not a number of matches to list; use top >= 0, or None for all")
         target, logits, names = source.target, source.logits(), names or {}
         self.source, self.graph, self.target, self.classes = source, source.graph, target, target.classes
+        self.exact, self.count = source.exact, len(source.occurrences)
         self.label_names, self.edge_label_names = dict(names.get("node", {})), dict(names.get("edge", {}))
         self.class_names = dict(names.get("class" if target.exclusive else "target", {}))
         predicted = 0 if target.numeric else int(logits.argmax())
         column = predicted if label is None else column_of(target.classes, label, self.class_names)
-        self.label, self.column = target.classes[predicted], column
+        self.column, values = column, target.classes.tolist()
+        self.label, self.explained = target.classes[predicted], values[column]
+        self.logarithm = is_logarithm(target, column)
+        self.unit = unit_of(self.class_names.get(column, "")) if target.numeric else ""
         self.probabilities = target.link(logits)
         self.score, self.base = float(target.margin(logits, column)), source.base(column)
         self.padding = self.score - float(target.margin(source.padding_logits(), column))
@@ -135,23 +148,10 @@ class Explanation:
         order = np.argsort(-np.abs(contributions), kind="stable")
         self.contributions = rows[order], contributions[order]
         self._regions = source.region_contributions(column, rows, contributions)
-        self.node_importance = _node_importance(source, column, self._regions)
+        self.node_importance = self._regions.node_shares(self.graph.n) + source.node_terms(column)
+        self.input_importance: Floats = np.asarray(on_input_nodes(self.graph, self.node_importance))
+        self.terms = source.terms(column)
         self._top, self._assess = top, assess
-
-    @property
-    def exact(self) -> bool:
-        """Whether ``node_importance`` and the contributions of ``absent`` and ``terms`` sum to ``score - base``."""
-        return self.source.exact
-
-    @property
-    def explained(self) -> Any:
-        """The class that scores and contributions refer to."""
-        return self.classes.tolist()[self.column]
-
-    @property
-    def count(self) -> int:
-        """The number of all matches."""
-        return len(self.source.occurrences)
 
     @cached_property
     def matches(self) -> list[Match]:
@@ -160,18 +160,13 @@ class Explanation:
         return matches_of(self.source, rows[: self._top], contributions[: self._top])
 
     @cached_property
-    def _edge_shares(self) -> NDArray[np.float64]:
-        regions = self._regions
-        return edge_shares(self.graph.adjacency, regions.nodes, regions.columns, regions.total)
-
-    @cached_property
-    def edge_importance(self) -> NDArray[np.float64]:
+    def edge_importance(self) -> Floats:
         """Every match's contribution, shared among the cells of its region by their absolute weight, shape (n, n).
 
         A region without an edge shares equally among its cells. The sum is that of all matches; in undirected models,
         where an edge has two equal cells, one of them and ``single_nodes`` add up to it.
         """
-        edges = self._edge_shares
+        edges = self._regions.edge_shares(self.graph.adjacency)
         if self.source.undirected:  # an edge is both of its cells; the diagonal belongs to single nodes
             edges = edges + edges.T
             np.fill_diagonal(edges, 0.0)
@@ -180,17 +175,7 @@ class Explanation:
     @property
     def single_nodes(self) -> float:
         """The contribution of single-node pieces; 0 for models without any."""
-        return float(np.trace(self._edge_shares)) if self.source.undirected else 0.0
-
-    @property
-    def unit(self) -> str:
-        """The unit of a predicted number, from the name of its column: "uM" for "IC50 (uM)"; "" if it has none."""
-        return unit_of(self.class_names.get(self.column, "")) if self.target.numeric else ""
-
-    @property
-    def logarithm(self) -> bool:
-        """Whether score and contributions are base-10 logarithms of a number: +0.3 is a factor of 2."""
-        return is_logarithm(self.target, self.column)
+        return float(np.trace(self._regions.edge_shares(self.graph.adjacency))) if self.source.undirected else 0.0
 
     def effect_text(self, contribution: float) -> str:
         """Return what a contribution does to the score, or to a number that was learned as a logarithm.
@@ -213,7 +198,7 @@ class Explanation:
             return self._assess()
 
     @property
-    def interval(self) -> NDArray[np.float64] | None:
+    def interval(self) -> Floats | None:
         """The lowest and the highest value of the explained column with coverage 0.9, shape (2,); None for classes."""
         if self.assessment is None or self.assessment.interval is None:
             return None
@@ -225,9 +210,8 @@ class Explanation:
         if self.assessment is None or self.assessment.sets is None:
             return None
         held = self.assessment.sets[0]
-        if held.ndim == 2:
-            return [value for value, kept in zip((False, True), held[self.column].tolist(), strict=True) if kept]
-        return list(self.classes[held].tolist())
+        values, kept = (self.classes, held) if held.ndim == 1 else (np.array([False, True]), held[self.column])
+        return list(values[kept].tolist())
 
     @property
     def domain(self) -> GraphDomain | None:
@@ -238,11 +222,6 @@ class Explanation:
     def absent(self) -> list[NamedContribution]:
         """The pieces whose absence contributes, by name; [] for the heads of isonn, which compare with no pieces."""
         return self.source.absent(self.column)
-
-    @cached_property
-    def terms(self) -> list[NamedContribution]:
-        """The terms of the whole graph, such as its number of nodes, that do not belong to single nodes."""
-        return self.source.terms(self.column)
 
     @cached_property
     def units(self) -> list[Unit]:
@@ -258,15 +237,6 @@ class Explanation:
     def reasons(self) -> list[Reason]:
         """The strongest units, at most five, largest absolute contribution first."""
         return find_reasons(self)
-
-    @property
-    def input_importance(self) -> NDArray[np.float64]:
-        """The importance of each node of the input: ``node_importance``, with 0 for nodes that were removed from it.
-
-        Standardisation removes the counter-ions and solvents of molecules, so that ``node_importance`` may be shorter
-        than the molecule that was given.
-        """
-        return np.asarray(on_input_nodes(self.graph, self.node_importance))
 
     def node_name(self, node: int) -> str:
         """Return the name of a node, or its label and number.
@@ -284,11 +254,7 @@ class Explanation:
         label = self.graph.node_labels[node].item()
         return f"{self.label_names.get(label, label)} {input_nodes(self.graph)[node]}"
 
-    @overload
-    def without(self, match: Reason) -> NDArray[np.float64] | None: ...
-    @overload
-    def without(self, match: Match | int | Sequence[Match | int]) -> NDArray[np.float64]: ...
-    def without(self, match: Match | Reason | int | Sequence[Match | int]) -> NDArray[np.float64] | None:
+    def without(self, match: Match | Reason | int | Sequence[Match | int]) -> Floats | None:
         """Run the model without a reason or some matches and return the probabilities (or values), shape (outputs,).
 
         Args:
@@ -301,8 +267,8 @@ class Explanation:
         if isinstance(match, Reason):
             return match.without
         given = [match] if isinstance(match, (Match, int, np.integer)) else list(match)
-        place = {_key(listed): i for i, listed in enumerate(self.matches)}
-        numbers = [place.get(_key(entry), -1) if isinstance(entry, Match) else int(entry) for entry in given]
+        place = {listed.key: i for i, listed in enumerate(self.matches)}
+        numbers = [place.get(entry.key, -1) if isinstance(entry, Match) else int(entry) for entry in given]
         for i, (entry, number) in enumerate(zip(given, numbers, strict=True)):
             if not 0 <= number < len(self.matches):
                 which = f"match {i} of {len(given)}" if isinstance(entry, Match) else f"match {entry}"
@@ -311,8 +277,7 @@ class Explanation:
                     f"give entries of its matches, or explain with top=None to list all {self.count}"
                 )
         with torch_threads(1):
-            logits = self.source.logits_without(self.contributions[0][numbers])
-        return self.target.link(logits)
+            return self.target.link(self.source.logits_without(self.contributions[0][numbers]))
 
     def summary(self, top: int = 5) -> str:
         """Return a few lines: the prediction, and how reasons and everything else add up from base to score.
@@ -325,30 +290,11 @@ class Explanation:
         Returns:
             the text; ``print(explanation)`` prints the same.
         """
-        answer = self.probabilities[self.column]
-        what = (
-            f"predicted {answer:.3g} {self.unit}".rstrip()
-            if self.target.numeric
-            else f"{self.class_names.get(self.explained, f'class {self.explained}')} with probability {answer:.3f}"
-        )
-        lines = [f"{what}: score {self.score:+.2f} (base: {self.base:+.2f})"]
-        if self.logarithm:
-            base = f"{10**self.base:.3g} {self.unit}".rstrip()
-            lines = [f"{what}: learned as a logarithm, so each part multiplies or divides it (base: {base})"]
-        if self.padding:
-            lines.append(f"  {self.padding:+.3f}  everything read beyond the graph's {self.graph.n} nodes")
-        for reason in self.reasons[:top]:
-            lines.append(f"  {reason}")
-        if self.reasons and self.exact:
-            rest = self.score - self.base - sum(reason.contribution for reason in self.reasons[:top])
-            lines.append(f"  {self.effect_text(rest)}  everything else, see units and terms")
-        for match in self.matches[:top] if not self.reasons else ():
-            rows = ", ".join(map(self.node_name, match.nodes))
-            columns = "" if match.columns is None else " to " + ", ".join(map(self.node_name, match.columns))
-            lines.append(f"  {match.contribution:+.3f}  template {match.template} at {rows}{columns}")
-        if not self.exact:
-            lines.append("  Contributions are computed by removal and need not add up.")
-        return "\n".join(line if len(line) <= LINE else f"{line[: LINE - 1]}\u2026" for line in lines)
+        from isonn.explain.export import as_text
+
+        return as_text(self, top)
+
+    __repr__ = summary
 
     def to_dict(self, without: bool = True) -> dict[str, Any]:
         """Return the explanation as plain data that `json.dumps` takes.
@@ -400,9 +346,6 @@ class Explanation:
 
         return explanation_html(self)
 
-    def __repr__(self) -> str:
-        return self.summary()
-
 
 def is_logarithm(target: Target, column: int) -> bool:
     """Return whether the score of a column is the base-10 logarithm of a number."""
@@ -410,17 +353,7 @@ def is_logarithm(target: Target, column: int) -> bool:
     return logs is not None and bool(logs[column])
 
 
-def node_importance_of(matched: MatchedGraph, column: int) -> NDArray[np.float64]:
-    """Return the contribution of each node to an output, shape (n,)."""
-    return _node_importance(matched, column, matched.region_contributions(column, *matched.contributions(column)))
-
-
-def _node_importance(matched: MatchedGraph, column: int, regions: Regions) -> NDArray[np.float64]:
-    shares = node_shares(matched.graph.n, regions.nodes, regions.columns, regions.total)
-    return shares + matched.node_terms(column)
-
-
-def matches_of(matched: MatchedGraph, rows: IntArray, contributions: NDArray[np.float64]) -> list[Match]:
+def matches_of(matched: MatchedGraph, rows: IntArray, contributions: Floats) -> list[Match]:
     """Return the public form of some rows of the occurrences."""
     occurrences, names = matched.occurrences, matched.graph.node_names
     matches = []
@@ -445,7 +378,3 @@ def column_of(classes: NDArray[Any], label: Any, names: Mapping[Any, str], what:
         shown = ", ".join(repr(names.get(value, value)) for value in values[:10]) + ", ..." * (len(values) > 10)
         raise InputError(f"{what}={label!r:.60} is not a class of this model; use one of {shown}")
     return places[0]
-
-
-def _key(match: Match) -> tuple[Any, ...]:
-    return match.template, match.nodes, match.columns

@@ -1,4 +1,4 @@
-"""An explanation as plain data, for JSON."""
+"""An explanation as lines of text, and as plain data for JSON."""
 
 from __future__ import annotations
 
@@ -11,6 +11,33 @@ from isonn.explain.reasons import Reason, predict_without
 if TYPE_CHECKING:
     from isonn.explain.explanation import Explanation
     from isonn.explain.matched import NamedContribution
+
+#: Longer lines of a summary are cut; names may be of any length.
+LINE = 300
+
+
+def as_text(e: Explanation, top: int) -> str:
+    """Return an explanation as a few lines; see `Explanation.summary`."""
+    answer = e.probabilities[e.column]
+    what = f"{e.class_names.get(e.explained, f'class {e.explained}')} with probability {answer:.3f}"
+    if e.target.numeric:
+        what = f"predicted {answer:.3g} {e.unit}".rstrip()
+    lines = [f"{what}: score {e.score:+.2f} (base: {e.base:+.2f})"]
+    if e.logarithm:
+        base = f"{10**e.base:.3g} {e.unit}".rstrip()
+        lines = [f"{what}: learned as a logarithm, so each part multiplies or divides it (base: {base})"]
+    if e.padding:
+        lines.append(f"  {e.padding:+.3f}  everything read beyond the graph's {e.graph.n} nodes")
+    lines += [f"  {reason}" for reason in e.reasons[:top]]
+    if e.reasons and e.exact:
+        rest = e.score - e.base - sum(reason.contribution for reason in e.reasons[:top])
+        lines.append(f"  {e.effect_text(rest)}  everything else, see units and terms")
+    for match in e.matches[:top] if not e.reasons else ():
+        places = [", ".join(map(e.node_name, nodes)) for nodes in (match.nodes, match.columns) if nodes is not None]
+        lines.append(f"  {match.contribution:+.3f}  template {match.template} at {' to '.join(places)}")
+    if not e.exact:
+        lines.append("  Contributions are computed by removal and need not add up.")
+    return "\n".join(line if len(line) <= LINE else f"{line[: LINE - 1]}\u2026" for line in lines)
 
 
 def as_dict(e: Explanation, without: bool = True) -> dict[str, Any]:

@@ -10,15 +10,16 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isonn.explain.template import Template
 from isonn.explain.units import Unit, delete_unit, units_of
 from isonn.graphs.graph import Graph
-from isonn.packing import IntArray
+from isonn.packing import Floats, IntArray
 from isonn.targets import Target
 
-Logits = NDArray[np.float64]
+Logits = Floats
+#: Numbers shared among cells at a time: 64 MB of float64.
+BLOCK_NUMBERS = 2**23
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Occurrences:
     columns: IntArray | None
     region: IntArray
     template: IntArray
-    distance: NDArray[np.float64]
+    distance: Floats
 
     def __len__(self) -> int:
         return len(self.region)
@@ -84,11 +85,55 @@ class NamedContribution:
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Regions of a graph with the total contribution of their matches."""
+    """Regions of a graph with the total contribution of their matches.
+
+    Attributes:
+        nodes: nodes of each region, shape (R, k), padded with -1.
+        columns: the same for columns, or None if they are the same nodes.
+        total: contribution of each region, shape (R,).
+    """
 
     nodes: IntArray
     columns: IntArray | None
-    total: NDArray[np.float64]
+    total: Floats
+
+    def node_shares(self, n: int) -> Floats:
+        """Share every contribution equally among the nodes of its region, those of rows and columns alike.
+
+        Args:
+            n: number of nodes of the graph.
+
+        Returns:
+            ndarray of shape (n,) with the sum of ``total``.
+        """
+        both = self.nodes if self.columns is None else np.concatenate([self.nodes, self.columns], axis=1)
+        real = both >= 0
+        share = np.broadcast_to((self.total / np.maximum(real.sum(axis=1), 1))[:, None], both.shape)
+        return np.bincount(both[real], weights=share[real], minlength=n).astype(np.float64)
+
+    def edge_shares(self, adjacency: Floats) -> Floats:
+        """Share every contribution among the cells of its region in proportion to their absolute weight.
+
+        A region without edges shares equally among all its cells, because the absence of edges was matched.
+
+        Returns:
+            ndarray of shape (n, n) with the sum of ``total``.
+        """
+        n, (count, k) = len(adjacency), self.nodes.shape
+        shares, weight = np.zeros(n * n), np.abs(adjacency).reshape(-1)
+        columns = self.nodes if self.columns is None else self.columns
+        step = max(1, BLOCK_NUMBERS // (k * k))
+        for start in range(0, count, step):
+            block = slice(start, start + step)
+            row, column = self.nodes[block, :, None], columns[block, None, :]
+            real = ((row >= 0) & (column >= 0)).reshape(-1, k * k)
+            cell = (row * n + column).reshape(-1, k * k)
+            share = np.where(real, weight[np.where(real, cell, 0)], 0.0)
+            empty = share.sum(axis=1) == 0
+            share[empty] = real[empty]
+            share *= (self.total[block] / np.maximum(share.sum(axis=1), np.finfo(float).tiny))[:, None]
+            shares += np.bincount(cell[real], weights=share[real], minlength=n * n)
+        return shares.reshape(n, n)
 
 
 class MatchedGraph(ABC):
@@ -119,7 +164,7 @@ class MatchedGraph(ABC):
     reads: Collection[str] = ("node_labels", "edge_labels")
 
     #: The model's answers for other graphs, shape (g, outputs); None if it can only leave out matches.
-    predict: Callable[[Sequence[Graph]], NDArray[np.float64]] | None = None
+    predict: Callable[[Sequence[Graph]], Floats] | None = None
 
     @abstractmethod
     def logits(self) -> Logits:
@@ -134,7 +179,7 @@ class MatchedGraph(ABC):
         """Return the outputs without all these matches, shape (outputs,)."""
 
     @abstractmethod
-    def contributions(self, column: int) -> tuple[IntArray, NDArray[np.float64]]:
+    def contributions(self, column: int) -> tuple[IntArray, Floats]:
         """Return match rows and their contributions to the margin of one output.
 
         If this is too expensive for all matches, the least important ones are left out.
@@ -144,13 +189,13 @@ class MatchedGraph(ABC):
         """Return the position in the region of each template node of a match, shape (k,), or None if unknown."""
         return None
 
-    def region_contributions(self, column: int, rows: IntArray, contributions: NDArray[np.float64]) -> Regions:
+    def region_contributions(self, column: int, rows: IntArray, contributions: Floats) -> Regions:
         """Sum the contributions of matches (by their rows) over each region."""
         occurrences = self.occurrences
         total = np.bincount(occurrences.region[rows], contributions, minlength=len(occurrences.nodes))
         return Regions(occurrences.nodes, occurrences.columns, total.astype(np.float64))
 
-    def units(self, column: int, importance: NDArray[np.float64]) -> list[Unit]:
+    def units(self, column: int, importance: Floats) -> list[Unit]:
         """Return the units of the graph with their contributions; [] for models whose contributions do not add up.
 
         Args:
@@ -159,7 +204,7 @@ class MatchedGraph(ABC):
         """
         return units_of(self.graph, importance) if self.exact else []
 
-    def answers_without(self, unit: Unit) -> NDArray[np.float64] | None:
+    def answers_without(self, unit: Unit) -> Floats | None:
         """Return the model's answers without a unit, shape (outputs,); None if nothing is left of the graph.
 
         Nodes are deleted and the rest is predicted again; of units that consist of matches, the matches are left out.
@@ -173,7 +218,7 @@ class MatchedGraph(ABC):
         """Return the outputs without any input that is not a node of the graph, shape (outputs,)."""
         return self.logits()
 
-    def node_terms(self, column: int) -> NDArray[np.float64]:
+    def node_terms(self, column: int) -> Floats:
         """Return what terms of the whole graph contribute through their nodes, shape (n,)."""
         return np.zeros(self.graph.n)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -213,42 +214,34 @@ class PieceSearch:
     """Finds pieces of graphs in a set of graphs, including node and edge labels."""
 
     def __init__(self, graphs: GraphSet) -> None:
-        self._codes: dict[str, int] = {"": 0}
-        self._wholes = [self._coloured(graph) for graph in graphs]
-        self._counts = np.zeros((len(graphs), len(self._codes)), dtype=np.int64)
-        for row, (_, colours, links) in zip(self._counts, self._wholes, strict=True):
-            np.add.at(row, colours, 1)
-            np.add.at(row, links, 1)
+        self._codes: dict[str, int] = {}
+        wholes = [self._coloured(graph, range(graph.n)) for graph in graphs]
+        self._wholes = [(*whole, Counter([*whole[1], *whole[2]])) for whole in wholes]
 
     def holders(self, graph: Graph, nodes: Sequence[int]) -> NDArray[np.bool_]:
         """Return which of the graphs contain a piece of a graph, shape (g,)."""
         piece, colours, links = self._coloured(graph, nodes)
-        needed = np.bincount([*colours, *links], minlength=self._counts.shape[1])
-        holding = np.zeros(len(self._wholes), dtype=bool)
-        if len(needed) > self._counts.shape[1]:  # a label that no graph has
-            return holding
-        for i in np.flatnonzero((self._counts >= needed).all(axis=1)).tolist():
-            whole, of_nodes, of_links = self._wholes[i]
-            holding[i] = whole.subisomorphic_vf2(
-                piece, color1=of_nodes, color2=colours, edge_color1=of_links, edge_color2=links
-            )
-        return holding
+        needed = Counter([*colours, *links])
+        return np.array(
+            [
+                needed <= counts  # most graphs lack some label, which is faster to see
+                and whole.subisomorphic_vf2(
+                    piece, color1=of_nodes, color2=colours, edge_color1=of_links, edge_color2=links
+                )
+                for whole, of_nodes, of_links, counts in self._wholes
+            ],
+            dtype=bool,
+        )
 
-    def _coloured(self, graph: Graph, nodes: Sequence[int] | None = None) -> tuple[Any, list[int], list[int]]:
-        """Convert a graph (or a piece of it) to igraph, with a number for the label of each node and each edge."""
+    def _coloured(self, graph: Graph, nodes: Sequence[int]) -> tuple[Any, list[int], list[int]]:
+        """Convert a piece of a graph to igraph, with a number for the label of each node and each edge."""
         import igraph
 
-        chosen = list(range(graph.n)) if nodes is None else list(nodes)
-        place = {node: i for i, node in enumerate(chosen)}
-        edges, links = [], []
-        for number, (a, b) in enumerate(graph.edges.tolist()):
-            if a < b and a in place and b in place:
-                edges.append((place[a], place[b]))
-                links.append("edge" if graph.edge_labels is None else f"edge {graph.edge_labels[number]}")
-        labels = ["node"] * len(chosen)
-        if graph.node_labels is not None:
-            labels = [f"node {graph.node_labels[node]}" for node in chosen]
-        colours, codes = (
-            [self._codes.setdefault(text, len(self._codes)) for text in texts] for texts in (labels, links)
-        )
-        return igraph.Graph(n=len(chosen), edges=edges), colours, codes
+        place = {node: i for i, node in enumerate(nodes)}
+        inside = [i for i, (a, b) in enumerate(graph.edges.tolist()) if a < b and a in place and b in place]
+        labels, links = graph.node_labels, graph.edge_labels
+        texts = [f"node {'' if labels is None else labels[node]}" for node in nodes]
+        edge_texts = [f"edge {'' if links is None else links[i]}" for i in inside]
+        colours, codes = ([self._codes.setdefault(t, len(self._codes)) for t in some] for some in (texts, edge_texts))
+        edges = [(place[a], place[b]) for a, b in graph.edges[inside].tolist()]
+        return igraph.Graph(n=len(place), edges=edges), colours, codes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -63,18 +64,35 @@ def template_name(template: Template) -> str:
         words = _edge_words(template.edges[min(node, other), max(node, other)], template.edge_label_names)
         return f"-{words}-" if words else "-"
 
-    def walk(node: int, parent: int) -> str:
-        place[node] = len(place) + 1
-        text = f"[{_node_words(template.nodes[node], template.label_names)}]"
-        branches = []
-        for other in np.flatnonzero(linked[node]).tolist():
-            if other not in place:
-                branches.append(link(node, other) + walk(other, node))
-            elif place[other] < place[node] and other != parent:
-                text += f"{{{link(node, other)}{place[other]}}}"
-        return text + "".join(f"({branch})" for branch in branches[:-1]) + "".join(branches[-1:])
+    def name(node: int, parent: int) -> str:
+        back = [other for other in np.flatnonzero(linked[node]).tolist() if other in place and other != parent]
+        closing = "".join(f"{{{link(node, other)}{place[other]}}}" for other in back)
+        return f"[{_node_words(template.nodes[node], template.label_names)}]{closing}"
 
-    return walk(0, -1)
+    return _branches(0, -1, lambda node: np.flatnonzero(linked[node]).tolist(), name, link, place)
+
+
+def _branches(
+    node: int,
+    parent: int,
+    neighbours: Callable[[int], Sequence[int]],
+    name: Callable[[int, int], str],
+    link: Callable[[int, int], str],
+    place: dict[int, int],
+) -> str:
+    """Write what is reached from a node, depth first; all branches but the last are in brackets.
+
+    Args:
+        name: the text of a node, given the one before it.
+        link: the text of a link.
+        place: the nodes that are written, with their place from 1, in order.
+    """
+    text, branches = name(node, parent), []
+    place[node] = len(place) + 1
+    for other in neighbours(node):
+        if other not in place:
+            branches.append(link(node, other) + _branches(other, node, neighbours, name, link, place))
+    return text + "".join(f"({branch})" for branch in branches[:-1]) + "".join(branches[-1:])
 
 
 def _node_words(facts: NodeFacts, names: Mapping[Any, str]) -> str:
@@ -125,7 +143,7 @@ def _link_names(template: Template) -> NDArray[Any] | None:
         return None
     links = np.full((template.k, template.k), None, dtype=object)
     for (i, j), facts in edges.items():
-        name = link_name(facts.label, template.edge_label_names)
+        name = None if facts.label is None else str(template.edge_label_names.get(facts.label, facts.label))
         if facts.weight is not None:
             name = f"{name or ''} {facts.weight:.3g}".strip()
         links[i, j] = links[j, i] = name
@@ -219,11 +237,6 @@ def factor_text(contribution: float) -> str:
     return f"{sign} {factor:.2f}" if factor < 2 else f"{sign} {factor:.1f}" if factor < 10 else f"{sign} {factor:.0f}"
 
 
-def link_name(label: Any, names: Mapping[Any, str] | None) -> str | None:
-    """Return the name of an edge label, or None for an edge without one."""
-    return None if label is None else str((names or {}).get(label, label))
-
-
 def formula(
     adjacency: NDArray[Any],
     names: Sequence[str] | None,
@@ -259,31 +272,15 @@ def formula(
         >>> formula(np.ones((3, 3)) - np.eye(3), None)
         'a ring of 3 nodes'
     """
-    n = len(adjacency)
-    linked = (np.asarray(adjacency) != 0) & ~np.eye(n, dtype=bool)
-    count = int(np.triu(linked | linked.T, 1).sum())
-    if names is None:
-        counted = sorted(neighbours)  # a shape has no first node
-        degree = (linked | linked.T).sum(axis=1)
-        shape = f"{n} nodes, {count} links"
-        if n == 1:
-            shape = "1 node"
-        elif count >= n - 1 and degree.min() > 0 and degree.max() <= 2:  # connected, as templates and reasons are
-            shape = f"a ring of {n} nodes" if degree.min() == 2 else f"a path of {n} nodes"
-            shape = "2 linked nodes" if n == 2 else shape
-        elif count == n * (n - 1) // 2:
-            shape = f"{n} nodes, all linked"
-        return f"{shape} ({_counted(counted)})" if counted else shape
+    linked = (np.asarray(adjacency) != 0) & ~np.eye(len(adjacency), dtype=bool)
+    linked |= linked.T
+    n, degree = len(linked), linked.sum(axis=1)
+    if names is None:  # a shape has no first node
+        return f"{_shape(linked)} ({_counted(sorted(neighbours))})" if neighbours else _shape(linked)
     if n > MOST_IN_FORMULA:
-        counts = {name: list(names).count(name) for name in names}
-        return f"{n} nodes: " + ", ".join(f"{count} {name}" for name, count in counts.items())
-    degree = linked.sum(axis=1)
+        return f"{n} nodes: " + ", ".join(f"{count} {name}" for name, count in Counter(names).items())
     told_as = _short_names(names, linked, links)
-    # start at a node with few links and a rare name, so that equal pieces mostly get the same text
-    start = min(range(n), key=lambda v: (degree[v] > 1, names[v], v))
-    seen: dict[int, None] = {}  # in the order they are written
-    closing: dict[tuple[int, int], int] = {}
-    written: list[str] = []  # the names of links, in the same order
+    written: list[str] = []  # the names of links, in order
 
     def sign(node: int, other: int) -> str:
         if links is None:
@@ -292,37 +289,40 @@ def formula(
         written.append(name or "")
         return LINK_SIGNS.get(_kind_of_link(written[-1]), "\u2013")
 
-    def walk(node: int, parent: int) -> str:
-        seen[node] = None
-        branches = []
-        text = told_as[node]
-        for other in sorted(np.flatnonzero(linked[node]).tolist(), key=lambda v: (degree[v], names[v], v)):
-            if other == parent:
-                continue
-            if other in seen:
-                pair = (min(node, other), max(node, other))
-                closing.setdefault(pair, len(closing) + 1)
-            else:
-                branches.append(sign(node, other) + walk(other, node))
-        for branch in branches[:-1]:
-            text += f"({branch})"
-        return text + (branches[-1] if branches else "")
+    def near(node: int) -> list[int]:
+        return sorted(np.flatnonzero(linked[node]).tolist(), key=lambda v: (degree[v], names[v], v))
 
-    parts = [walk(start, -1)]
-    for node in range(n):
-        if node not in seen:
-            parts.append(walk(node, -1))
+    # start at a node with few links and a rare name, so that equal pieces mostly get the same text
+    first = min(range(n), key=lambda v: (degree[v] > 1, names[v], v))
+    place: dict[int, int] = {}
+    parts = [
+        _branches(start, -1, near, lambda node, _: told_as[node], sign, place)
+        for start in (first, *range(n))
+        if start not in place
+    ]
     # pieces of a window need not be linked: the largest first, equal ones once
-    counts = {part: parts.count(part) for part in sorted(parts, key=lambda part: -len(part))}
+    counts = Counter(sorted(parts, key=lambda part: -len(part)))
     text = " and ".join(part if times == 1 else f"{times} {part}" for part, times in counts.items())
     if n > MOST_OF_ONE_NAME and len(set(told_as)) == len(parts) == 1:
         text = f"{n} linked {told_as[0]}"
-    text += f" with {len(closing)} ring{'s' * (len(closing) != 1)}" if closing else ""
-    told = [_counted([neighbours[node] for node in seen])] if neighbours else []
+    rings = int(degree.sum()) // 2 - n + len(parts)  # links that close rings are not written
+    text += f" with {rings} ring{'s' * (rings != 1)}" if rings else ""
+    told = [_counted([neighbours[node] for node in place])] if neighbours else []
     if any(_kind_of_link(name) not in LINK_SIGNS for name in written):
-        more = [f"and {len(closing)} more"] if closing else []  # links that close rings are not written
+        more = [f"and {rings} more"] if rings else []
         told = _repeated([f"link {name}" if name else "ring link" for name in written]) + more + told
     return f"{text} ({'; '.join(told)})" if told else text
+
+
+def _shape(linked: NDArray[np.bool_]) -> str:
+    """Name a graph without labels by its shape."""
+    n, degree = len(linked), linked.sum(axis=1)
+    count = int(degree.sum()) // 2
+    if n < 3 and count == n - 1:
+        return "1 node" if n == 1 else "2 linked nodes"
+    if count >= n - 1 and degree.min() > 0 and degree.max() <= 2:  # connected, as templates and reasons are
+        return f"a ring of {n} nodes" if degree.min() == 2 else f"a path of {n} nodes"
+    return f"{n} nodes, all linked" if count == n * (n - 1) // 2 else f"{n} nodes, {count} links"
 
 
 def _counted(neighbours: Sequence[str]) -> str:

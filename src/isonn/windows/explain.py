@@ -19,7 +19,6 @@ from isonn.explain.matched import Logits, MatchedGraph, Occurrences
 from isonn.explain.template import Template
 from isonn.graphs.graph import Graph
 from isonn.matching import matcher_named
-from isonn.matching.permutations import MAX_ENUMERABLE_K
 from isonn.packing import IntArray
 from isonn.targets import Target
 from isonn.windows.bank import WindowBank
@@ -119,26 +118,6 @@ class WindowMatches(MatchedGraph):
             return None
         order: IntArray = self._orders[self.occurrences.region[row], self.occurrences.template[row]]
         return order
-
-    def cells(self, row: int) -> NDArray[np.float64]:
-        """Return the window of a match."""
-        region = self.occurrences.region[row]
-        assert self.occurrences.columns is not None
-        return self.graph.adjacency[np.ix_(self.occurrences.nodes[region], self.occurrences.columns[region])]
-
-    def count_equal(self, other: WindowMatches, row: int) -> int:
-        """Return how many windows within the graph equal that of another graph's match, up to relabelling."""
-        if not len(self._start):
-            return 0
-        region = other.cells(row)
-        flat = self._windows.reshape(len(self._start), -1)
-        # only windows with the same sorted numbers can be equal, so few remain to be matched
-        same = np.flatnonzero((np.sort(flat, axis=1) == np.sort(region.reshape(-1))).all(axis=1))
-        if not len(same):
-            return 0
-        matcher = matcher_named("exact" if self._layer.k <= MAX_ENUMERABLE_K else "assigned")
-        distance = matcher.distance(torch.from_numpy(region)[None], torch.from_numpy(self._windows[same]))
-        return int((distance == 0).sum())
 
     @cached_property
     def _windows(self) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Templates of the paper's models: drawings, values, and cards with counts and effects."""
+"""Templates of the paper's models: drawings, values, and cards with effects and best matches."""
 
 from __future__ import annotations
 
@@ -62,7 +62,6 @@ def _picture(cases: Cases, index: int) -> dict[str, Any]:
 
 def _card(cases: Cases, card: TemplateCard, numbers: Sequence[int]) -> dict[str, Any]:
     classes = map(cases.naming.class_, card.classes.tolist())
-    counts = (card.occurrences, card.graphs_with, card.graphs_of, card.effect)
     examples = [(numbers[row], match) for row, match in card.examples]
     nearest = ""
     if examples:
@@ -71,7 +70,7 @@ def _card(cases: Cases, card: TemplateCard, numbers: Sequence[int]) -> dict[str,
         nearest = f"nodes {place} of graph {number}, distance {match.distance:.3f}"
     return {
         **_picture(cases, card.index),
-        "classes": list(zip(classes, *(column.tolist() for column in counts), strict=True)),
+        "classes": list(zip(classes, card.effect.tolist(), strict=True)),
         "drop": 100 * (card.accuracy - card.accuracy_without),
         "nearest": nearest,
         "examples": [_example(cases, number, match) for number, match in examples],

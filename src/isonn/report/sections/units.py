@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.explain.explanation import Explanation, is_logarithm, node_importance_of
+from isonn.explain.explanation import Explanation, is_logarithm
 from isonn.explain.reasons import Reason
 from isonn.explain.units import REST, find_partition
 from isonn.report.cases import Cases
@@ -139,7 +139,8 @@ def _importance(e: Explanation, column: int) -> NDArray[np.float64]:
         return e.node_importance
     if e.target.exclusive and len(e.classes) == 2:  # the score of one class is minus that of the other
         return -e.node_importance
-    return node_importance_of(e.source, column)
+    regions = e.source.region_contributions(column, *e.source.contributions(column))
+    return regions.node_shares(e.graph.n) + e.source.node_terms(column)
 
 
 def told(rows: Sequence[UnitRow], sign: int, most: int) -> list[UnitRow]:
