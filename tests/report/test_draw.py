@@ -48,18 +48,13 @@ def test_names_with_markup_are_text(mutag):
 
 
 def test_a_match_is_there_hidden_until_it_is_shown(mutag):
-    marks = [Mark((0, 1, 2), ordered=True), Mark((3, 4, -1), positive=False, ordered=True)]
+    marks = [Mark((0, 1, 2), text="1 +"), Mark((3, 4, -1), positive=False, text="2 -")]
     svg = parsed(draw_graph(mutag[0], symbols=symbols(mutag), marks=marks, shown=[1]).svg)
     halos = [part for part in svg.iter("path") if "halo" in part.get("class", "")]
     assert [halo.get("class") for halo in halos] == ["halo pos", "halo neg on"]
     assert [halo.get("data-m") for halo in halos] == ["0", "1"]
     tags = [part for part in svg.iter("g") if "tag" in part.get("class", "")]
-    assert [[text.text for text in tag] for tag in tags] == [["0", "1", "2"], ["0", "1"]]  # padding is nowhere
-
-
-def test_rows_and_columns_of_a_window_are_told_apart(mutag):
-    svg = draw_graph(mutag[0], symbols=symbols(mutag), marks=[Mark((0, 1), (1, 2), ordered=True)], shown=[0]).svg
-    assert {"r0", "r1 c0", "c1"} <= set(texts(svg))
+    assert [[text.text for text in tag] for tag in tags] == [["1 +"], ["2 -"]]
 
 
 def test_importance_is_a_step_of_the_scale_for_nodes_and_edges():

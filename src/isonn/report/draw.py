@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from isonn.explain.template import Template
 from isonn.graphs.graph import Graph, GraphSet
+from isonn.packing import Floats
 from isonn.plugins import Registry
 
 if TYPE_CHECKING:
@@ -39,17 +40,15 @@ class Mark:
     """A piece of a graph that a drawing can highlight: a reason or a match.
 
     Attributes:
-        nodes: its nodes in the order of the template's; -1 is padding.
+        nodes: its nodes; -1 is padding.
         columns: the nodes of the columns of a window off the diagonal, or None.
         positive: whether the piece speaks for the class.
-        ordered: whether the order of the nodes matters; their positions are then written beside them.
         text: a word or two beside the piece, such as "1 +".
     """
 
     nodes: tuple[int, ...]
     columns: tuple[int, ...] | None = None
     positive: bool = True
-    ordered: bool = False
     text: str = ""
 
     @property
@@ -75,8 +74,8 @@ class Scene:
     title: str = ""
     marks: Sequence[Mark] = ()
     shown: Sequence[int] = ()
-    node_importance: NDArray[np.float64] | None = None
-    edge_importance: NDArray[np.float64] | None = None
+    node_importance: Floats | None = None
+    edge_importance: Floats | None = None
     symbols: Symbols = field(default_factory=lambda: Symbols())
 
     def on(self, number: int) -> str:
@@ -287,7 +286,7 @@ def count_edges(graph: Graph) -> int:
     return len(np.unique(np.minimum(rows, columns) * graph.n + np.maximum(rows, columns)))
 
 
-def levels(importance: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
+def levels(importance: Floats | None) -> NDArray[np.int64] | None:
     """Convert importance to steps of the colour scale, -LEVELS to LEVELS, relative to the largest; 0 for nearly none.
 
     Example:
@@ -302,7 +301,7 @@ def levels(importance: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
     return np.asarray(np.sign(importance) * np.floor(LEVELS * np.abs(importance) / largest + 0.5), dtype=np.int64)
 
 
-def edge_levels(importance: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
+def edge_levels(importance: Floats | None) -> NDArray[np.int64] | None:
     """Compute `levels` of edges, adding the two cells of each edge."""
     return None if importance is None else levels(importance + importance.T)
 
@@ -312,9 +311,7 @@ def level_class(level: int) -> str:
     return f"{'n' if level < 0 else 'p'}{abs(level)}"
 
 
-def free_place(
-    points: NDArray[np.float64], links: Sequence[Sequence[int]], beside: Sequence[int], reach: float, box: str
-) -> tuple[float, float]:
+def free_place(points: Floats, links: Sequence[Sequence[int]], beside: Sequence[int], reach: float, box: str) -> Floats:
     """Return a place for a short text beside some nodes, away from all nodes and links; of equals, the highest.
 
     Args:
@@ -332,8 +329,7 @@ def free_place(
     ends = points[np.array(links, dtype=np.int64).reshape(-1, 2)]
     taken = np.concatenate([points, *(ends[:, 0] + share * (ends[:, 1] - ends[:, 0]) for share in (0.25, 0.5, 0.75))])
     room = np.sqrt(((places[:, None] - taken) ** 2).sum(axis=2)).min(axis=1)
-    best = min(range(len(places)), key=lambda i: (-round(min(room[i], reach)), places[i, 1], places[i, 0]))
-    return float(places[best, 0]), float(places[best, 1])
+    return np.asarray(places[np.lexsort((places[:, 0], places[:, 1], -np.minimum(room, reach).round()))[0]])
 
 
 def halos(points: Points, scene: Scene) -> Iterable[str]:
@@ -353,7 +349,7 @@ def halos(points: Points, scene: Scene) -> Iterable[str]:
 
 
 def tags(points: Points, scene: Scene, radius: float, box: str) -> Iterable[str]:
-    """Yield the text of each mark beside one of its nodes, and the template's nodes if their order matters.
+    """Yield the text of each mark beside one of its nodes.
 
     Args:
         points: the position of each node that is drawn.
@@ -364,24 +360,10 @@ def tags(points: Points, scene: Scene, radius: float, box: str) -> Iterable[str]
     places = np.array(list(points.values()))
     links = [(row[a], row[b]) for a, b in scene.graph.edges.tolist() if a in row and b in row]
     for i, mark in enumerate(scene.marks):
-        words: dict[int, list[str]] = {}
-        if mark.ordered:
-            for letter, nodes in (("" if mark.columns is None else "r", mark.nodes), ("c", mark.columns or ())):
-                for j, node in enumerate(nodes):
-                    words.setdefault(node, []).append(f"{letter}{j}")
-        texts = [
-            ((points[node][0] + radius + 3, points[node][1] - radius - 4), " ".join(tag))
-            for node, tag in words.items()
-            if node in points
-        ]
-        here = [row[node] for node in sorted(mark.all_nodes) if node in points]
+        here = [row[node] for node in sorted(mark.all_nodes) if node in row]
         if mark.text and here:
-            texts.append((free_place(places, links, here, radius + 11, box), mark.text))
-        if texts:
-            shown = "".join(
-                f'<text x="{svg_number(x)}" y="{svg_number(y + 4)}">{escape(text)}</text>' for (x, y), text in texts
-            )
-            yield f'<g class="tag{scene.on(i)}" data-m="{i}">{shown}</g>'
+            x, y = map(svg_number, free_place(places, links, here, radius + 11, box) + np.array([0, 4]))
+            yield f'<g class="tag{scene.on(i)}" data-m="{i}"><text x="{x}" y="{y}">{escape(mark.text)}</text></g>'
 
 
 def svg_point(point: tuple[float, float]) -> str:

@@ -196,21 +196,16 @@ def _arrow(p: tuple[float, float], q: tuple[float, float], radius: float) -> str
 
 
 def _around(graph: Graph, starts: Sequence[int]) -> NDArray[np.int64]:
-    """Return the nodes nearest to these, or else to the node with most neighbours."""
-    near: dict[int, list[int]] = {}
-    for a, b in graph.edges.tolist():
-        near.setdefault(a, []).append(b)
-        near.setdefault(b, []).append(a)
-    nearest: dict[int, None] = dict.fromkeys(starts or [max(near, key=lambda node: len(near[node]), default=0)])
-    queue = list(nearest)
-    for node in queue:
-        for other in sorted(near.get(node, ())):
-            if other not in nearest:
-                nearest[other] = None
-                queue.append(other)
-        if len(nearest) >= AROUND:
-            break
-    return np.sort(np.array(list(nearest)[:AROUND]))
+    """Return the nodes nearest to the first of these, or else to the node with most neighbours."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    rows, columns = graph.edges.T
+    links = coo_array((np.ones(len(rows)), (rows, columns)), shape=(graph.n, graph.n)).tocsr()
+    first = list(starts)[:AROUND] or [int(np.bincount(graph.edges.ravel(), minlength=graph.n).argmax())]
+    steps = dijkstra(links, directed=False, indices=first, unweighted=True, min_only=True)
+    nearest = np.argsort(steps, kind="stable")[:AROUND]
+    return np.sort(nearest[np.isfinite(steps[nearest])])
 
 
 register_drawer("graph", NodeLinkDrawer())

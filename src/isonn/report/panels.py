@@ -165,7 +165,7 @@ def _drawing(explanation: Explanation, matches: Sequence[Match], what: str, look
         explanation,
         look,
         title=f"{what}; {describe(explanation.graph)}{strongest}",
-        marks=[*reason_marks(reasons), *(Mark(m.nodes, m.columns, m.contribution >= 0, m.ordered) for m in matches)],
+        marks=[*reason_marks(reasons), *(Mark(m.nodes, m.columns, m.contribution >= 0) for m in matches)],
         shown=range(min(1, len(reasons))),
     )
 

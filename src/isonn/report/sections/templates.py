@@ -79,6 +79,6 @@ def _card(cases: Cases, card: TemplateCard, numbers: Sequence[int]) -> dict[str,
 
 def _example(cases: Cases, number: int, match: Match) -> tuple[Drawing, str]:
     title = f"Graph {number} with the best match of template {match.template}"
-    marks = [Mark(match.nodes, match.columns, ordered=True)]
+    marks = [Mark(match.nodes, match.columns)]
     drawing = draw_graph(cases.graphs[number], symbols=cases.look, title=title, marks=marks, shown=(0,))
     return drawing, f"graph {number}, distance {match.distance:.3f}"
