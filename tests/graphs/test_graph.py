@@ -10,6 +10,7 @@ from graph_samples import assert_equal_sets
 from numpy.testing import assert_array_equal
 
 from isonn.errors import InputError
+from isonn.graphs.edit import set_edge
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.join import graphset_from_cells, join_graphs
 
@@ -218,3 +219,10 @@ def test_a_graph_without_the_labels_of_others_is_named():
 def test_an_empty_selection_is_refused(graphs):
     with pytest.raises(InputError, match="holds no graph"):
         graphs[np.zeros(4, dtype=bool)]
+
+
+def test_a_new_edge_keeps_a_label_longer_than_those_there():
+    graph = set_edge(Graph(3, [[0, 1], [1, 0]], edge_labels=["-", "-"]), 2, 1, label="aromatic")
+    assert graph.edge_labels.tolist() == ["-", "-", "aromatic", "aromatic"]
+    assert set_edge(graph, 0, 1, weight=0).edges.tolist() == [[1, 2], [2, 1]]
+    assert set_edge(graph, 0, 1, weight=2).edge_labels.tolist() == graph.edge_labels.tolist()

@@ -64,26 +64,17 @@ def set_edge(graph: Graph, first: int, second: int, weight: float = 1.0, label: 
         check_node(graph, node)
     if first == second:
         raise InputError(f"an edge joins two nodes, got node {first} twice")
-    same = (np.sort(graph.edges, axis=1) == sorted((first, second))).all(axis=1)
     labels = graph.edge_labels
-    if labels is not None and label is None:
-        label = next(iter([*labels[same].tolist(), *labels.tolist()]), None)
+    if labels is not None:
+        same = (np.sort(graph.edges, axis=1) == sorted((first, second))).all(axis=1)
+        if label is None:
+            label = next(iter([*labels[same].tolist(), *labels.tolist()]), None)
         if label is None and weight:
             raise InputError("the edges of this graph have labels; give the label of the new edge")
-    added = 2 * (weight != 0)
-    both = np.array([[first, second], [second, first]], dtype=np.int64)
-    edges = np.concatenate([graph.edges[~same], both[:added]])
-    order = np.lexsort(edges.T[::-1])
-    weights = np.concatenate([weights_of(graph)[~same], [float(weight)] * added])[order]
-    if labels is not None:
-        labels = np.array([*labels[~same].tolist(), *[label] * added], dtype=labels.dtype)[order]
-    return graph.but_with(
-        edges=edges[order],
-        weights=None if (weights == 1).all() else weights,
-        edge_labels=labels,
-        row={},
-        id=None,
-    )
+        labels = np.array([*labels.tolist(), *[0 if label is None else label] * 2])
+    edges = np.concatenate([graph.edges, [(first, second), (second, first)]])
+    weights = np.append(weights_of(graph), [float(weight)] * 2)  # the last of equal cells counts, and none of weight 0
+    return replace(graph, edges=edges, weights=weights, edge_labels=labels, row={}, id=None)
 
 
 def add_node(graph: Graph, label: Any = None) -> Graph:

@@ -284,19 +284,13 @@ def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[Gra
     first = None
     for reader, file in datasets_at(path):
         check_options(reader, options)
-        for piece in _pieces(reader, file, at_once, options):
-            first = first or piece
-            if reason := difference(first, piece):
-                raise DatasetError(f"{file} {reason}; give all files of {path} the same fields")
-            yield piece
-
-
-def _pieces(reader: Reader, file: Path, at_once: int | None, options: dict[str, Any]) -> Iterator[GraphSet]:
-    with _named(file):
-        if at_once is None:
-            yield reader.read(file, **options)
-        else:
-            yield from reader.stream(file, at_once, **options)
+        with _named(file):
+            read = [reader.read(file, **options)] if at_once is None else reader.stream(file, at_once, **options)
+            for piece in read:
+                first = first or piece
+                if reason := difference(first, piece):
+                    raise DatasetError(f"{file} {reason}; give all files of {path} the same fields")
+                yield piece
 
 
 def path_parts(path: Path, at_once: int, **options: Any) -> Sequence[Part] | None:
