@@ -142,26 +142,23 @@ def _important_cells(
     graph: Graph, importance: NDArray[Any], keep: float, where: str
 ) -> tuple[tuple[NDArray[np.bool_], NDArray[np.bool_]], float]:
     """Return the cells that touch the important part, the cells within it, and its share of the graph."""
+    ends = graph.edges
     if importance.shape == (graph.n,):
         chosen = np.zeros(graph.n, dtype=bool)
         chosen[_top(importance, keep)] = True
-        ends = chosen[graph.edges]
-        return (ends[:, 0] | ends[:, 1], ends[:, 0] & ends[:, 1]), float(chosen.mean())
+        first, second = chosen[ends].T
+        return (first | second, first & second), float(chosen.mean())
     if importance.shape != (graph.n, graph.n):
         raise InputError(
             f"{where} has {graph.n} nodes and importances of shape {importance.shape}; "
             f"give ({graph.n},) for nodes or ({graph.n}, {graph.n}) for edges"
         )
     links = links_of(graph)
-    if not len(links):
-        nothing = np.zeros(0, dtype=bool)
-        return (nothing, nothing), 0.0
-    both = importance + importance.T
-    top = _top(both[links[:, 0], links[:, 1]], keep)
+    top = links[_top((importance + importance.T)[links[:, 0], links[:, 1]], keep)]
     inside = np.zeros((graph.n, graph.n), dtype=bool)
-    inside[links[top, 0], links[top, 1]] = inside[links[top, 1], links[top, 0]] = True
-    cells = inside[graph.edges[:, 0], graph.edges[:, 1]]
-    return (cells, cells), len(top) / len(links)
+    inside[top[:, 0], top[:, 1]] = inside[top[:, 1], top[:, 0]] = True
+    cells = inside[ends[:, 0], ends[:, 1]]
+    return (cells, cells), len(top) / max(1, len(links))
 
 
 def _top(values: NDArray[Any], keep: float) -> NDArray[np.int64]:

@@ -127,7 +127,7 @@ def _first_screen(cases: Cases) -> tuple[str, Header]:
         kicker=_KICKER,
         question=f"What does the model see in {of} {noun}s{where}?",
         answers=[_answer_of_several(panels)],
-        tiles=_numeric_tiles(panels) if panels[0].confidence is None else _class_tiles(panels),
+        tiles=_tiles_of_several(panels),
         example=example_of(panels),
         how=f"{_which(panels)} {how}".strip(),
     )
@@ -156,22 +156,21 @@ def _answer_of_several(panels: Sequence[Panel]) -> str:
     return f"In {count} of {len(panels)} {noun}s, the strongest reason is {text}."
 
 
-def _numeric_tiles(panels: Sequence[Panel]) -> list[Tile]:
-    values = [panel.value for panel in panels if panel.value is not None]
-    about = f"of {len(panels)} {panels[0].noun}s"
-    unit = panels[0].unit
-    mean = Tile("Mean prediction", number_text(sum(values) / len(values), unit), about, main=True)
-    return [mean, Tile("Predictions", f"{min(values):.3g} to {number_text(max(values), unit)}", "lowest to highest")]
-
-
-def _class_tiles(panels: Sequence[Panel]) -> list[Tile]:
-    counts = Counter(panel.predicted for panel in panels).most_common(2)
-    tiles = [Tile(f"Predicted {name}", str(n), f"of {len(panels)} {panels[0].noun}s") for name, n in counts]
+def _tiles_of_several(panels: Sequence[Panel]) -> list[Tile]:
+    """Return what was predicted for several graphs, and how many predictions are correct."""
+    about, values = f"of {len(panels)} {panels[0].noun}s", [panel.value for panel in panels if panel.value is not None]
+    if values:
+        unit = panels[0].unit
+        mean = Tile("Mean prediction", number_text(sum(values) / len(values), unit), about, main=True)
+        return [
+            mean,
+            Tile("Predictions", f"{min(values):.3g} to {number_text(max(values), unit)}", "lowest to highest"),
+        ]
     judged = [panel.right for panel in panels if panel.right is not None]
+    counts = [(f"Predicted {name}", str(n), about) for name, n in Counter(p.predicted for p in panels).most_common(2)]
     if judged:
-        about = f"{sum(judged)} of {len(judged)}"
-        tiles = [Tile("Correct", percent_text(sum(judged) / len(judged)), about), tiles[0]]
-    return [replace(tiles[0], main=True), *tiles[1:]]
+        counts.insert(0, ("Correct", percent_text(sum(judged) / len(judged)), f"{sum(judged)} of {len(judged)}"))
+    return [Tile(*count, main=i == 0) for i, count in enumerate(counts[:2])]
 
 
 def _header_of_graph(panel: Panel, name: str, how: str = "") -> Header:
