@@ -254,7 +254,7 @@ def alerts_page(molecules: Any, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """The page of structural alerts."""
     clf, graphs, _ = molecules
     path = tmp_path_factory.mktemp("alerts") / "alerts.html"
-    clf.alerts(graphs).to_html(path, compare=True)
+    clf.alerts(graphs).to_html(path)
     return path
 
 
