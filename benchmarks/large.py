@@ -32,7 +32,7 @@ def write_molecules(folder: Path, count: int) -> None:
         graphs = molecules(min(AT_ONCE, count - first), seed=first)
         owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.edge_offsets))
         ends = graphs.edges + NODES * owner[:, None]
-        atoms, bonds = graphs.views[0].node_codes, graphs.views[0].edge_codes
+        atoms, bonds = graphs.node_codes[0], graphs.edge_codes[0]
         nitroso = (np.sort(atoms[ends], axis=1) == (1, 2)).all(axis=1) & (bonds == 2)
         order = np.argsort(np.concatenate([owner, owner]), kind="stable")
         cells = np.concatenate([ends, ends[:, ::-1]])[order] + 1 + NODES * first
