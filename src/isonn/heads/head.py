@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +13,8 @@ from scipy.sparse import csr_array
 from typing_extensions import Self
 
 from isonn.errors import InputError
-from isonn.heads.data import Inputs
+from isonn.heads.calibration import Blend, calibration_error, fit_blend
+from isonn.heads.data import Distinct, Inputs
 from isonn.packing import Floats
 from isonn.plugins import load_plugin
 from isonn.targets import Target
@@ -55,6 +57,7 @@ class Head(ABC):
     Attributes:
         held_out: outputs for the training graphs, each from models that saw no graph of its group, shape (g, outputs);
             NaN where there are none, None if the head computes none.
+        calibration: the expected calibration error of each output, shape (outputs,), NaN for numbers; None if unknown.
 
     Example:
         >>> class Shares(Head):
@@ -89,6 +92,7 @@ class Head(ABC):
     #: Whether the outputs for two classes are minus and plus half of one score.
     symmetric: ClassVar[bool] = False
     held_out: Floats | None = None
+    calibration: Floats | None = None
 
     @property
     def weights(self) -> list[dict[str, float]]:
@@ -116,6 +120,13 @@ class Head(ABC):
         Returns:
             the head itself.
         """
+
+    def _calibrate(self, parts: Sequence[Floats], targets: NDArray[Any], target: Target, distinct: Distinct) -> Blend:
+        """Return the best blend of held-out outputs; keep what it makes of them, and their calibration error."""
+        blend = fit_blend(parts, targets, target, distinct)
+        self.held_out = blend(parts)
+        self.calibration = calibration_error(self.held_out, targets, target, distinct.weights)
+        return blend
 
     @abstractmethod
     def outputs(self, inputs: Inputs) -> Floats:

@@ -12,7 +12,6 @@ from scipy.linalg import cho_solve, cholesky, eigh, solve
 from scipy.sparse import csr_array
 from typing_extensions import Self
 
-from isonn.heads.calibration import calibration_error, fit_blend
 from isonn.heads.data import Distinct, Inputs
 from isonn.heads.folds import MANY_GRAPHS, grouped_folds
 from isonn.heads.head import Contributions, Head, register_head
@@ -52,7 +51,6 @@ class LinearHead(Head):
         coef, intercept: shape (outputs, p) and (outputs,).
         penalties: the penalty chosen for each column of targets, shape (columns,).
         held_out: calibrated outputs of models without the graph's group, shape (g, outputs); NaN if there is none.
-        calibration: the expected calibration error of each output, shape (outputs,); NaN for numbers.
         loss: mean held-out loss, for comparing features.
 
     Example:
@@ -73,7 +71,6 @@ class LinearHead(Head):
     intercept: Floats
     penalties: Floats
     held_out: Floats
-    calibration: Floats
     loss: float
 
     def fit(
@@ -105,10 +102,8 @@ class LinearHead(Head):
             per_class = np.array([[-0.5], [0.5]])
             self.coef, self.intercept = per_class @ self.coef, per_class[:, 0] * self.intercept[0]
             self.held_out = self.held_out @ per_class.T
-        blend = fit_blend([self.held_out], targets, target, distinct)
+        blend = self._calibrate([self.held_out], targets, target, distinct)
         self.coef, self.intercept = self.coef * blend.scales[0][:, None], blend([self.intercept])
-        self.held_out = blend([self.held_out])
-        self.calibration = calibration_error(self.held_out, targets, target, distinct.weights)
         return self
 
     def _regress(
@@ -123,13 +118,14 @@ class LinearHead(Head):
             graphs, means, weights = distinct.merge(wanted[:, columns])
             blocks = distinct.groups if folds is None else folds
             table = Table.of(features, distinct.rows[graphs], means, weights, distinct.groups[graphs])
-            solution = solve_table(table, blocks[graphs], distinct.digests[graphs], cap, seed)
-            self.coef[columns], self.intercept[columns] = solution.coef, solution.intercept
+            coef, intercept, held_out, penalty, loss = solve_table(
+                table, blocks[graphs], distinct.digests[graphs], cap, seed
+            )
+            self.coef[columns], self.intercept[columns], self.penalties[columns] = coef, intercept, penalty
             rows = np.flatnonzero((distinct.graph >= 0) & np.isfinite(wanted[:, columns[0]]))
             place = np.searchsorted(graphs, distinct.graph[rows])
-            self.held_out[np.ix_(rows, columns)] = solution.held_out[place]
-            self.penalties[columns] = solution.penalty
-            losses.append(solution.loss)
+            self.held_out[np.ix_(rows, columns)] = held_out[place]
+            losses.append(loss)
         self.loss = float(np.mean(losses))
 
     def outputs(self, inputs: Inputs) -> Floats:
@@ -196,17 +192,6 @@ class Table:
         return Table.of(self.features, self.place[rows], self.wanted[rows], self.weights[rows], self.groups[rows])
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """Weights (columns, p), intercepts (columns,) and held-out outputs (n, columns) of ridge regression."""
-
-    coef: Floats
-    intercept: Floats
-    held_out: Floats
-    penalty: float
-    loss: float
-
-
 def _known_together(known: NDArray[np.bool_]) -> list[IntArray]:
     """Group columns that are known for the same graphs."""
     patterns, group = np.unique(known, axis=1, return_inverse=True)
@@ -214,7 +199,9 @@ def _known_together(known: NDArray[np.bool_]) -> list[IntArray]:
     return [together for i, together in enumerate(columns) if patterns[:, i].any()]
 
 
-def solve_table(table: Table, blocks: IntArray, digests: NDArray[np.uint64], cap: float, seed: int) -> Solution:
+def solve_table(
+    table: Table, blocks: IntArray, digests: NDArray[np.uint64], cap: float, seed: int
+) -> tuple[Floats, Floats, Floats, float, float]:
     """Solve ridge regression with the penalty chosen by leaving groups out, and hold out every block.
 
     Args:
@@ -223,13 +210,16 @@ def solve_table(table: Table, blocks: IntArray, digests: NDArray[np.uint64], cap
         digests: of the graphs; a sample for the penalty is drawn by them.
         cap: largest squared residual when the penalty is chosen.
         seed: for the sample.
+
+    Returns:
+        Weights (columns, p), intercepts (columns,), held-out outputs (n, columns), the penalty, and the held-out loss.
     """
     if len(table) <= PENALTY_GRAPHS:
         kernel = products(table.features)
         penalty, alpha, bias, residual, loss = leave_one_out(kernel, table.wanted, table.weights, cap, table.groups)
         if (blocks != table.groups).any():
             residual = block_residuals(kernel, alpha, table.weights, penalty, blocks)
-        return Solution(np.asarray(alpha.T @ table.features), bias, table.wanted - residual, penalty, loss)
+        return np.asarray(alpha.T @ table.features), bias, table.wanted - residual, penalty, loss
     order = np.argsort(mix64(digests ^ np.uint64(derive_seed(seed, "penalty"))), kind="stable")
     sample = table.rows(np.sort(order[:PENALTY_GRAPHS]))
     penalty, _, _, _, loss = leave_one_out(products(sample.features), sample.wanted, sample.weights, cap, sample.groups)
@@ -241,7 +231,7 @@ def solve_table(table: Table, blocks: IntArray, digests: NDArray[np.uint64], cap
         out = np.flatnonzero(blocks == block)
         without, bias = fit(np.flatnonzero(blocks != block), penalty)
         held_out[out] = table.features[table.place[out]] @ without.T + bias
-    return Solution(coef, intercept, held_out, penalty, loss)
+    return coef, intercept, held_out, penalty, loss
 
 
 def _fit_many(table: Table, rows: IntArray, penalty: float) -> tuple[Floats, Floats]:
@@ -299,7 +289,8 @@ def leave_one_out(
     vectors = vectors * root[:, None]  # so that G = V diag(1 / (d + penalty)) V'
     projected, ones = vectors.T @ wanted, vectors.sum(axis=0)
     square = vectors**2
-    blocks = _larger_than_one(groups)
+    groups = np.arange(len(wanted)) if groups is None else groups
+    blocks = [np.flatnonzero(groups == group) for group in np.flatnonzero(np.bincount(groups) > 1).tolist()]
     single = len(wanted) == 1 or (len(blocks) == 1 and len(blocks[0]) == len(wanted))
     best: tuple[float, Floats, Floats, Floats, float] | None = None
     for penalty in PENALTIES[-1:].tolist() if single else PENALTIES.tolist():
@@ -319,13 +310,6 @@ def leave_one_out(
             best = penalty, alpha, bias, residual, loss
     assert best is not None
     return best
-
-
-def _larger_than_one(groups: IntArray | None) -> list[IntArray]:
-    if groups is None:
-        return []
-    size = np.bincount(groups)
-    return [np.flatnonzero(groups == group) for group in np.flatnonzero(size > 1).tolist()]
 
 
 def block_residuals(kernel: Floats, alpha: Floats, weights: Floats, penalty: float, blocks: IntArray) -> Floats:

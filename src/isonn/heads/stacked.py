@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from isonn.heads.calibration import Blend, calibration_error, fit_blend
+from isonn.heads.calibration import Blend
 from isonn.heads.data import Distinct, Inputs
 from isonn.heads.folds import grouped_folds
 from isonn.heads.head import Contributions, Head, register_head
@@ -27,7 +27,6 @@ class StackedHead(Head):
     Attributes:
         linear, trees: the heads.
         held_out: calibrated outputs of models without the graph's fold, shape (g, outputs).
-        calibration: the expected calibration error of each output, shape (outputs,); NaN for numbers.
 
     Example:
         >>> from scipy.sparse import csr_array
@@ -44,7 +43,6 @@ class StackedHead(Head):
     linear: LinearHead
     trees: TreesHead
     held_out: Floats
-    calibration: Floats
 
     def fit(
         self,
@@ -60,11 +58,9 @@ class StackedHead(Head):
         self.linear = LinearHead().fit(inputs, targets, target, weights, seed, folds)
         self.trees = TreesHead().fit(inputs, targets, target, weights, seed, folds)
         parts = [self.linear.held_out, self.trees.held_out]
-        self.blend = fit_blend(parts, targets, target, distinct)
+        self.blend = self._calibrate(parts, targets, target, distinct)
         first = distinct.rows  # copies count once
         self.shares = self.blend.shares([part[first] for part in parts])
-        self.held_out = self.blend(parts)
-        self.calibration = calibration_error(self.held_out, targets, target, distinct.weights)
         return self
 
     @property

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, vstack
 from typing_extensions import Self
 
 from isonn.heads.boosting import Job, train
-from isonn.heads.calibration import Blend, calibration_error, fit_blend
+from isonn.heads.calibration import Blend
 from isonn.heads.data import Distinct, Inputs
 from isonn.heads.folds import grouped_folds, sample_graphs
 from isonn.heads.head import Contributions, Head, register_head
@@ -44,7 +44,6 @@ class TreesHead(Head):
         columns: the columns of counts that the trees read, shape (q,).
         trees: the trees of all models.
         held_out: calibrated outputs of models without the graph's fold, shape (g, outputs).
-        calibration: the expected calibration error of each output, shape (outputs,); NaN for numbers.
 
     Example:
         >>> from scipy.sparse import csr_array
@@ -63,7 +62,6 @@ class TreesHead(Head):
     columns: IntArray
     trees: TreeArrays
     held_out: Floats
-    calibration: Floats
 
     def fit(
         self,
@@ -93,7 +91,9 @@ class TreesHead(Head):
         self.columns = screen_columns(inputs.counts, distinct.rows[sample])
         scores = self._train(inputs, distinct, _jobs(targets, target, distinct, sample), folds, seed)
         raw = np.where((distinct.graph >= 0)[:, None], self._per_class(scores)[distinct.graph], np.nan)
-        self._calibrate(raw, targets, target, distinct)
+        if not target.exclusive:
+            raw = np.where(np.isfinite(targets), raw, np.nan)
+        self.blend = self._calibrate([raw], targets, target, distinct)
         return self
 
     def _train(self, inputs: Inputs, distinct: Distinct, jobs: list[Job], folds: IntArray, seed: int) -> Floats:
@@ -111,13 +111,6 @@ class TreesHead(Head):
             model = TreeArrays.stack(models[(i + 1) * len(jobs) : (i + 2) * len(jobs)])
             scores[used[folds == fold]] = model.sums(csr_array(table[folds == fold], dtype=np.float64))
         return scores
-
-    def _calibrate(self, raw: Floats, targets: NDArray[Any], target: Target, distinct: Distinct) -> None:
-        if not target.exclusive:
-            raw = np.where(np.isfinite(targets), raw, np.nan)
-        self.blend = fit_blend([raw], targets, target, distinct)
-        self.held_out = self.blend([raw])
-        self.calibration = calibration_error(self.held_out, targets, target, distinct.weights)
 
     def _per_class(self, scores: Floats) -> Floats:
         """Return one column per output: of two classes, minus and plus half of the score."""

@@ -93,7 +93,7 @@ class SubgraphEstimator(GraphEstimator):
         # a short list is chosen on all graphs, so its held-out errors would be too small
         held_out = head.held_out if self.n_templates is None else None
         self.held_out_score_, columns = training.scores(held_out)
-        self._publish(model, columns, None if self.target_.numeric else getattr(head, "calibration", None))
+        self._publish(model, columns, None if self.target_.numeric else head.calibration)
         linear = getattr(head, "linear", head)
         if not isinstance(linear, LinearHead):
             linear = training.fit(LinearHead(), inputs)
