@@ -32,6 +32,25 @@ def test_a_cell_is_a_number_with_a_sign_and_a_unit_or_text(text, cell):
     assert measured(text) == cell
 
 
+@pytest.mark.parametrize("cells", [["950", "1,200", "3"], [">10,000", "0.5"], ["1,234,567", "12"], ["7", "1,200.5"]])
+def test_commas_that_may_group_thousands_are_refused(cells):
+    with pytest.raises(DatasetError, match=r"'LD50' holds '1.*may mean 1\d+ or 1.*; write thousands without commas"):
+        read_target(cells, "LD50")
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["0,5", "1,200", "3"], [0.5, 1.2, 3]),
+        (["0,123", "1,234"], [0.123, 1.234]),
+        (["5,432", "7,301"], [5.432, 7.301]),
+    ],
+)
+def test_commas_are_decimal_where_some_cell_or_all_cells_say_so(cells, numbers):
+    values, _ = read_target(cells)
+    assert_array_equal(values, numbers)
+
+
 def test_bounds_are_missing_or_used_and_never_classes():
     cells = [">100", "<0.5", "3", "~4", ""]
     values, reading = read_target(cells)

@@ -48,6 +48,8 @@ _MEASURED = re.compile(
     rf"\s*(?P<spread>(?:±|\+/-)\s*{_NUMBER})?\s*(?P<unit>{_UNITS})?",
     re.IGNORECASE,
 )
+#: A number with commas in front of three digits each, as thousands are grouped; "1,200" may also mean 1.2.
+_GROUPED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3})+(?![\d,])")
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}"
 )
@@ -151,6 +153,8 @@ class Column:
         units: number of cells with each unit.
         texts: number of cells with each text, for the first texts that are not numbers.
         dates: number of cells that are dates.
+        commas: number of numbers with a comma that can only be a decimal one, as in "0,5".
+        grouped: number of cells with each number that may group thousands, such as "1,200".
         distinct: the first distinct texts, at most one more than classes may have, with the number of cells of each.
     """
 
@@ -162,6 +166,8 @@ class Column:
     units: Counter[str] = field(default_factory=Counter)
     texts: Counter[str] = field(default_factory=Counter)
     dates: int = 0
+    commas: int = 0
+    grouped: Counter[str] = field(default_factory=Counter)
     distinct: Counter[str] = field(default_factory=Counter)
 
     @classmethod
@@ -187,6 +193,12 @@ class Column:
         if text in self.distinct or len(self.distinct) <= MOST_CLASSES:
             self.distinct[text] += 1
         number = plain_number(text)
+        if "," in text and (number is not None or measured(text.replace(",", "")) is not None):
+            grouped = _GROUPED.search(text)
+            if grouped is None:
+                self.commas += 1
+            else:
+                self.grouped[grouped.group()] += 1
         if number is not None:
             self.numbers += 1
             self.whole = self.whole and number.is_integer() and abs(number) < 2**53
@@ -342,6 +354,7 @@ def read_as_target(
     if 2 * column.dates > column.present:
         raise DatasetError(f"column {name!r} holds dates such as {_first(texts)}, not values; choose another target")
     _check_units(column, name)
+    _check_commas(column, name)
     renamed = [text for text in given.values() if text is not None]
     if not texts and all(measured(text) is not None for text in renamed):
         return _as_numbers(column, name, numbers, censored, given)
@@ -448,6 +461,18 @@ def _check_units(column: Column, name: str) -> None:
         none = f", {plain} cells without" if plain else ""
         raise DatasetError(
             f"column {name!r} mixes units: {shown}{none}; convert all cells to one unit, and write it into the name"
+        )
+
+
+def _check_commas(column: Column, name: str) -> None:
+    """Raise `DatasetError` if commas may group thousands: 1.2 for "1,200" would be wrong by a factor of 1,000."""
+    cells = column.grouped.total()
+    # with three decimals in every cell, commas are decimal ones
+    if cells and not column.commas and cells < column.measurements + column.texts.total():
+        text = _first(column.grouped).strip("'")
+        raise DatasetError(
+            f"column {name!r} holds {text!r}, which may mean {text.replace(',', '')} or {text.replace(',', '.', 1)}; "
+            "write thousands without commas, and decimals with points"
         )
 
 
