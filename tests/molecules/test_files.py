@@ -274,9 +274,19 @@ def test_sheets_are_named_where_none_has_structures(tmp_path):
     alone = workbook(tmp_path / "b.xlsx", Values=[["No.", "y"], [1, 0.5]], Empty=[])
     with pytest.raises(DatasetError, match="no column of SMILES among 'No.', 'y'"):
         isonn.load(alone)
-    titled = workbook(tmp_path / "c.xlsx", Readme=README, Data=[["Screen"], *DATA])
-    with pytest.raises(DatasetError, match=r"in any of its sheets \('Readme', 'Data'\); name the columns in the first"):
-        isonn.load(titled)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ([["Screen"], *DATA], "has its column names in line 2; delete the line above them"),
+        ([["No.", "in", "out"], [1, "CCO", "CCO"], [2, "CCN", "CCN"]], "has SMILES in 'in' and 'out'; choose one"),
+    ],
+)
+def test_no_sheet_is_read_instead_of_one_with_structures_before_it(tmp_path, data, problem):
+    path = workbook(tmp_path / "a.xlsx", Readme=README, Data=data, Old=[["smiles", "y"], ["CC", 2.5], ["CCC", 3.5]])
+    with pytest.raises(DatasetError, match=rf"sheet 'Data' of .*a\.xlsx {problem}"):
+        isonn.load(path)
 
 
 def test_a_damaged_workbook_is_named(table):

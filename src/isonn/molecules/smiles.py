@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from isonn.errors import DatasetError
@@ -80,10 +80,13 @@ def _open_table(path: Path, smiles: str | None) -> tuple[list[str], int, Iterato
             continue
         first = list(islice(rows, _LOOKED_AT))
         try:
+            where = path if sheet is None or len(sheets) == 1 else f"sheet {sheet!r} of {path}"
             chosen = (
-                _smiles_column(path, names, first) if smiles is None else choose_column(path, names, smiles, "smiles")
+                _smiles_column(where, names, first) if smiles is None else choose_column(path, names, smiles, "smiles")
             )
         except DatasetError as error:
+            if smiles is None and any(map(_holds_smiles, zip_longest(*first[1:], fillvalue=""))):
+                raise  # this is the sheet, so none after it is read instead
             problems[sheet] = error
             continue
         column, width = names.index(chosen), len(names)
@@ -111,7 +114,7 @@ def _check_header(path: Path, names: Sequence[str], rows: Sequence[Sequence[str]
             )
 
 
-def _smiles_column(path: Path, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _smiles_column(path: Path | str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return the column named SMILES, or the only one with SMILES in it."""
     usual = [name for name in names if name.casefold() in _USUAL]
     if len(usual) == 1:
