@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
+from contextlib import redirect_stderr
+from io import StringIO
 from typing import Any
 
 from rdkit import Chem, rdBase
@@ -60,37 +61,27 @@ def _why_not(text: str) -> str:
 
 def rdkits_reason(read: Callable[[], Any]) -> str:
     """Return why RDKit cannot read something, which is only in its log; it is read again to collect that."""
-    log = _Log()
     off = [line.partition(":")[0] for line in rdBase.LogStatus().split() if line.endswith(":disabled")]
-    logger = logging.getLogger("rdkit")
-    before = logger.handlers, logger.propagate, logger.level
-    logger.handlers, logger.propagate, logger.level = [log], False, logging.INFO
-    rdBase.LogToPythonLogger()
-    rdBase.EnableLog("rdApp.error")
     try:
-        read()
+        with redirect_stderr(StringIO()) as log:
+            rdBase.LogToPythonStderr()
+            rdBase.EnableLog("rdApp.error")
+            read()
     except SystemError:  # raised by RDKit if one of its own messages is not UTF-8
         return "its text is damaged"
     finally:
         rdBase.LogToCppStreams()
         for name in off:
             rdBase.DisableLog(name)
-        logger.handlers, logger.propagate, logger.level = before
+    lines = [_reason(line) for line in log.getvalue().splitlines() if line]
     for mark in ("unclosed ring", "valence", "kekulize"):
-        if lines := [line for line in log.lines if mark in line]:
-            return lines[0]
-    position = next((line.partition("position ")[2].rstrip(":") for line in log.lines if "position " in line), "")
-    return f"syntax error at character {position}" if position else next(iter(log.lines), "RDKit cannot read it")
+        if marked := [line for line in lines if mark in line]:
+            return marked[0]
+    position = next((line.partition("position ")[2].rstrip(":") for line in lines if "position " in line), "")
+    return f"syntax error at character {position}" if position else next(iter(lines), "RDKit cannot read it")
 
 
-class _Log(logging.Handler):
-    """Keeps messages of RDKit without the time of day and the input."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        line = record.getMessage().strip()
-        line = line.partition("] ")[2] or line
-        self.lines.append(" ".join(line.removeprefix("SMILES Parse Error: ").partition(" for input:")[0].split()))
+def _reason(line: str) -> str:
+    """Return a line of RDKit's log without the time of day and the input."""
+    text = (line.partition("] ")[2] or line).removeprefix("SMILES Parse Error: ").partition(" for input:")[0]
+    return " ".join(text.split())
