@@ -265,48 +265,17 @@ def started(code, *arguments):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
 
 
-SIGNALS = pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
-@SIGNALS
-def test_a_signal_during_the_imports_ends_the_command_without_a_word(name):
-    found = started(
-        f"""
+DURING_IMPORTS = """
 class Finder:
     def find_spec(self, module, path=None, target=None):
-        if module == "typer":
-            signal.raise_signal(signal.{name})
-sys.meta_path.insert(0, Finder())"""
-    )
-    assert (found.returncode, found.stdout, found.stderr) == (-getattr(signal, name), "", "")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
-@SIGNALS
-def test_a_signal_that_a_compiled_module_turns_into_an_error_ends_the_command_without_a_word(name):
-    found = started(
-        f"""
-class Finder:
-    def find_spec(self, module, path=None, target=None):
-        if module == "numpy":
+        if module == "{module}":
             try:
                 signal.raise_signal(signal.{name})
-            except KeyboardInterrupt:
-                raise ImportError("initialization failed") from None
-sys.meta_path.insert(0, Finder())""",
-        "data",
-        "list",
-    )
-    assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
-@SIGNALS
-def test_a_signal_inside_a_callback_of_a_compiler_is_not_lost(name):
-    """Python prints what such a callback raises, and goes on."""
-    found = started(
-        f"""
+            except KeyboardInterrupt as error:
+                raise {error}
+sys.meta_path.insert(0, Finder())"""
+#: Python prints what such a callback raises, and goes on.
+IN_A_CALLBACK = """
 import ctypes, time
 from isonn.cli import app
 
@@ -314,17 +283,28 @@ from isonn.cli import app
 def slow():
     ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.{name}))()
     time.sleep(30)
-    print("lost")""",
-        "slow",
-    )
-    assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
+    print("lost")"""
+AFTERWARDS = "import atexit\natexit.register(lambda: signal.raise_signal(signal.{name}))"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
-@SIGNALS
-def test_a_signal_after_the_command_changes_nothing(name):
-    found = started(f"import atexit\natexit.register(lambda: signal.raise_signal(signal.{name}))")
-    assert (found.returncode, found.stdout, found.stderr) == (0, f"{isonn.__version__}\n", "")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    ("code", "arguments", "ending"),
+    [
+        (DURING_IMPORTS.replace("{module}", "typer").replace("{error}", "error"), (), None),
+        # a compiled module turns the signal into an error
+        (DURING_IMPORTS.replace("{module}", "numpy").replace("{error}", "ImportError"), ("data", "list"), 130),
+        (IN_A_CALLBACK, ("slow",), 130),
+        (AFTERWARDS, (), 0),
+    ],
+    ids=["imports", "compiled module", "callback", "afterwards"],
+)
+def test_a_signal_ends_the_command_without_a_word(code, arguments, ending, name):
+    found = started(code.replace("{name}", name), *arguments)
+    ended = -getattr(signal, name) if ending is None else ending
+    said = f"{isonn.__version__}\n" if ending == 0 else ""
+    assert (found.returncode, found.stdout, found.stderr) == (ended, said, "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")

@@ -208,12 +208,6 @@ def test_molecules_of_any_kind_and_length_are_predicted_and_explained(model, tmp
         refused(run(command, model, "aspirin"), "no file 'aspirin', and it is no SMILES")
 
 
-def test_a_line_above_the_column_names_is_told(tmp_path):
-    rows = [("smiles", "y"), *((smiles, i % 2) for i, smiles in enumerate(ACIDS))]
-    data = write(tmp_path / "title.csv", ("My assay", ""), rows)
-    refused(fit(data, tmp_path / "m"), "has its column names in line 2; delete the line above them")
-
-
 def test_molecules_are_explained_as_they_are_written(model, tmp_path):
     result = run("explain", model, "CCCC(=O)[O-].[Na+]", "CCCO")
     assert result.returncode == 0, result.stderr
@@ -266,14 +260,6 @@ def test_numbers_learned_as_a_logarithm_are_told_so_and_explained_by_factors(tmp
 def solubility(tmp_path):
     rows = [(f"{'C' * (i % 12 + 1)}{end}", -i / 3) for i, end in enumerate(["O", "N", "C(=O)O", "Cl", "S"] * 8)]
     return write(tmp_path / "s.csv", ("smiles", "logS [mol/L]"), rows)
-
-
-def test_predictions_of_numbers_have_their_unit_and_their_errors(solubility, tmp_path):
-    assert fit(solubility, tmp_path / "model").returncode == 0
-    result = run("predict", tmp_path / "model", solubility)
-    assert "predicted (log mol/L)" in result.stdout.splitlines()[0]
-    assert "RMSE" in result.stderr
-    assert "40 of 40 graphs are training graphs" in result.stderr
 
 
 def test_a_report_of_numbers_has_parity_and_residuals_and_no_confusion(solubility, tmp_path):

@@ -83,13 +83,6 @@ def test_numbers_are_fitted_and_predicted_with_a_regressor(measured, tmp_path):
     assert "accuracy" not in predicted.stderr
 
 
-def test_whole_numbers_are_classes_unless_numbers_are_asked_for(mutag, tmp_path):
-    assert run("fit", "MUTAG", "--out", tmp_path / "m", "--max-nodes", 1, "--numbers").returncode == 0
-    model = isonn.load_model(tmp_path / "m")
-    assert isinstance(model, isonn.SubgraphRegressor)
-    assert model.predict(mutag).shape == (188,)
-
-
 def test_bad_input_is_one_sentence_and_leaves_nothing(measured, tmp_path):
     fit = ("fit", "MUTAG", "--out", tmp_path / "m")
     refused(run(*fit, "--set", "view=colours"), "colours", "labels")

@@ -69,12 +69,6 @@ def test_large_data_is_banked_without_being_told(folder, expected, tmp_path, sma
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_what_is_small_is_held_in_memory(folder):
-    assert not large.is_large(str(folder))
-    assert not large.is_large("MUTAG")
-    assert not large.is_large("no/such/thing")
-
-
 @pytest.mark.filterwarnings("ignore:.*is not sorted by graph.*")
 def test_lines_that_are_not_sorted_are_read_whole(tmp_path, small_pieces, monkeypatch):
     monkeypatch.setattr(streams, "AT_ONCE", 1)

@@ -65,28 +65,6 @@ def test_all_targets_of_a_model_are_its_own_columns_in_any_order(both, tmp_path)
     assert again.replace("b.csv", "a.csv") == told
 
 
-def test_every_row_comes_back_in_order_with_what_is_wrong_with_it(model, tmp_path):
-    data, out = tmp_path / "new.csv", tmp_path / "predictions.csv"
-    data.write_text("id,smiles\na,CCCC(=O)O\nb,C1CC\nc,\nd,CCCCO\ne,CC>>C\n")
-    result = run("predict", model, data, "--out", out)
-    assert result.returncode == 0, result.stderr
-    rows = predictions(out)
-    assert [row["graph"] for row in rows] == ["0", "1", "2", "3", "4"]
-    assert [row["predicted"] for row in rows] == ["1", "", "", "0", ""]
-    assert [row["id"] for row in rows if row["predicted"]] == ["a", "d"]
-    assert rows[1]["problem"] == "unclosed ring"
-    assert rows[2]["problem"] == "there is no SMILES"
-    assert rows[4]["problem"] == "this is a reaction; give one molecule"
-    assert "3 of 5 rows have a problem" in result.stderr
-
-
-def test_rows_without_a_class_are_predicted_too(model, tmp_path):
-    data, out = tmp_path / "new.csv", tmp_path / "predictions.csv"
-    data.write_text("structure,y\nCCCC(=O)O,1\nCCCCO,\nCCCCCO,0\n")
-    assert run("predict", model, data, "--out", out, "--smiles", "structure", "--target", "y").returncode == 0
-    assert [row["predicted"] for row in predictions(out)] == ["1", "0", "0"]
-
-
 def test_each_of_several_targets_has_columns_of_its_name(both, tmp_path):
     (model, data), out = both, tmp_path / "predictions.csv"
     new = tmp_path / "new.csv"
@@ -199,13 +177,6 @@ def test_alerts_of_several_labels_are_asked_for_by_name(both):
     result = run("alerts", model, data, "--label", "acid", "--min-support", 2)
     assert result.stderr.splitlines()[-1].startswith("1 alert for class acid")
     refused(run("alerts", model, data, "--label", "acids"), "--label acids is not a class of the model")
-
-
-def test_a_table_of_smiles_is_read_in_pieces_earlier_than_a_folder_of_its_size(tmp_path, monkeypatch):
-    data = tmp_path / "many.csv"
-    data.write_text("smiles\n" + "CCO\n" * 100)
-    monkeypatch.setattr(reading, "LARGE", 2 * data.stat().st_size)
-    assert reading.is_large(str(data))
 
 
 def test_a_table_where_nothing_can_be_read_still_has_every_row(model, tmp_path):

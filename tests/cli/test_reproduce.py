@@ -119,16 +119,6 @@ def test_a_dataset_that_fails_to_load_is_a_line_and_the_exit_code_one(
     assert "majority" in result.stdout
 
 
-def test_figures_are_told_in_words_with_the_papers_claim(data: Path, spec: str, tmp_path: Path) -> None:
-    result = run(spec, "--datasets", data, "--seeds", 1, "--jobs", 1, "--out", tmp_path / "out")
-    assert result.exit_code == 0, result.output
-    assert 'Accuracy by k; the paper: "larger is better".' in result.stdout
-    assert "planted: best k = " in result.stdout
-    page = (tmp_path / "out" / "results.md").read_text()
-    assert "![Accuracy by k](by-k.svg)" in page
-    assert f"`isonn reproduce {spec} --datasets {data} --seeds 1`" in page
-
-
 def test_json_is_what_the_file_holds(data: Path, spec: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = run(spec, "--datasets", data, "--seeds", 1, "--jobs", 1, "--out", out, "--json")

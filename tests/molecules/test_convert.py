@@ -187,18 +187,6 @@ def test_smiles_work_in_grid_search_and_pipeline():
     assert pipeline.fit(column, y * 2).score(column, y * 2) == 1.0
 
 
-def test_a_single_smiles_a_column_and_a_table_of_one_column_are_molecules():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"SMILES": ["CCO", "CCN"], "y": [1, 2]})
-    assert isonn.as_graphset("CCO").digest == from_smiles(["CCO"]).digest
-    for given in (frame["SMILES"], frame[["SMILES"]], frame[["SMILES"]].to_numpy(), ("CCO", "CCN")):
-        assert isonn.as_graphset(given).digest == from_smiles(["CCO", "CCN"]).digest
-    with pytest.raises(
-        InputError, match=r"X is a table of 2 columns; give the column of SMILES, such as X\['SMILES'\]"
-    ):
-        isonn.as_graphset(frame.astype(str))
-
-
 def test_text_that_is_no_smiles_is_no_molecule():
     with pytest.raises(InputError, match="X='MUTAG' is of type str, not a list of graphs; .*isonn.load reads names"):
         isonn.as_graphset("MUTAG")
@@ -219,11 +207,6 @@ def test_rows_that_cannot_be_read_are_returned_as_problems():
 def test_a_gap_in_a_column_is_named():
     with pytest.raises(InputError, match="graph 1 of 2 is of type"):
         isonn.as_graphset(["CCO", None])
-
-
-def test_smiles_can_be_streamed_in_chunks():
-    chunks = isonn.stream(lambda: (from_smiles(ACIDS) for _ in range(3)), at_once=4)
-    assert [len(chunk) for chunk in chunks] == [4, 4, 4, 4, 2]
 
 
 def test_a_smiles_that_would_end_the_process_is_refused():

@@ -68,11 +68,6 @@ def test_a_line_that_names_the_delimiter_and_decimal_commas_are_understood(table
     assert graphs.y.tolist() == [0.5, 1.5]
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.CSV"])
-def test_names_of_sets_have_no_ending(table, name):
-    assert isonn.load(table(TABLE, name)).name == "a"
-
-
 def test_several_targets_may_have_gaps(table):
     text = "smiles,a,b\nCCO,0,1\nCCN,,1\nCCC,1,\nCC,,\n"
     with pytest.warns(IsoNNWarning, match=r"1 row is left out: row 3 \('CC'\): no value of a, b"):
@@ -108,17 +103,6 @@ def test_a_stream_warns_of_the_same_rows_and_repeats(table):
         assert sum(map(len, isonn.stream(path, at_once=2, skip_bad=True))) == 5
     assert [str(one.message) for one in streamed] == [str(one.message) for one in whole]
     assert len(whole) == 2
-
-
-def test_long_rows_do_not_cut_a_warning_in_the_middle(table):
-    text = "smiles,y\nCCO,0\nCCO,1\n" + "".join(f"CN(C)(C)(C){'C' * i},1\n" for i in range(50, 60))
-    with pytest.warns(IsoNNWarning) as warned:
-        isonn.load(table(text), skip_bad=True)
-    left_out, repeated = (str(one.message) for one in warned)
-    assert "10 rows are left out: row 2 " in left_out
-    assert left_out.endswith("; and 9 more")
-    assert " ... " not in left_out
-    assert repeated.endswith("1 of these structures with different targets")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from isonn.graphs.convert import count_changes, standardization_of
 Chem = pytest.importorskip("rdkit.Chem")
 
 from isonn.molecules import from_smiles, on_input_atoms, standardize  # noqa: E402
-from isonn.molecules.standardizer import changes_told, may_change  # noqa: E402
+from isonn.molecules.standardizer import changes_told  # noqa: E402
 
 #: A compound and the same compound as a salt, charged, with a solvent, labelled or with a metal: 42 pairs.
 PAIRS = [
@@ -166,12 +166,6 @@ def test_salts_of_carbon_acids_become_the_acid(smiles, acid):
     "smiles", ["[O-][n+]1ccccc1", "C[N+](=O)[O-]", "C=[N+]=[N-]", "[O-]c1c[n+](C)no1", "[C-]#[N+]C"]
 )
 def test_molecules_that_need_their_charges_keep_them(smiles):
-    assert standardize(smiles).smiles == Chem.CanonSmiles(smiles)
-
-
-@pytest.mark.parametrize("smiles", ["CCO", "C[C@@H](N)C(=O)O", "c1cc[nH]c1", "O=[N+]([O-])c1ccccc1", "F/C=C/[Si](C)C"])
-def test_ordinary_molecules_are_recognised_by_their_text(smiles):
-    assert not may_change(smiles)
     assert standardize(smiles).smiles == Chem.CanonSmiles(smiles)
 
 

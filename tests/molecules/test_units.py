@@ -165,11 +165,6 @@ def test_a_large_molecule_has_units():
     assert counts["benzene"] == counts["secondary amide"] == 45
 
 
-def test_molecules_that_were_not_sanitized_have_units():
-    molecule = Chem.MolFromSmiles("CCO", sanitize=False)
-    assert [unit.name for unit in units(molecule)] == ["ethyl", "alcohol"]
-
-
 def test_a_molecule_without_atoms_has_no_units():
     assert units(Chem.MolFromSmiles("")) == []
 

@@ -48,13 +48,6 @@ def test_ids_classes_and_names_of_any_kind_stay_text_and_short(name, few, clf):
     assert len(text) < 2_000_000
 
 
-def test_labels_of_any_kind_stay_text_and_short(few):
-    named = replace(few, node_label_names={0: ENDLESS, 1: f"{ENDLESS}.", 2: HEBREW})
-    text = page_of(isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(named), named)
-    assert ENDLESS not in text
-    assert len(text) < 3_000_000
-
-
 def ring_with_a_tail(n: int):
     links = [(i, (i + 1) % n) for i in range(n)]
     cells = np.array([*links, *[(b, a) for a, b in links]])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
-from html import unescape
 
 import numpy as np
 import pytest
@@ -192,14 +190,6 @@ def test_the_first_page_says_that_it_is_a_draft_and_escapes_what_the_user_writes
     assert dossier.missing == [heading for key, heading in ABOUT.items() if key != "title"]
     assert MISSING in page
     assert stored["format"] == "isonn-dossier-1"
-
-
-def test_every_cell_has_the_name_of_its_column_where_a_phone_stacks_them(written):
-    dossier, _, text, _, _ = written
-    tables = [entry.table for chapter in dossier.chapters for entry in chapter.entries if entry.table]
-    assert text.count('<table class="stack">') == len(tables)
-    named = [column[:1].upper() + column[1:] for columns, rows in tables for _ in rows for column in columns]
-    assert [unescape(name) for name in re.findall(r'<td dir="auto" data-label="([^"]*)"', text)] == named
 
 
 def test_all_principles_and_settings_are_there(written):

@@ -238,17 +238,6 @@ def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag)
     assert page.header.tiles[0].value == f"{np.mean(areas):.3f}"
 
 
-def test_pieces_of_many_classes_are_counted_by_class(mutag):
-    few = mutag[:100].with_y(np.array([f"{n} atoms" for n in mutag[:100].sizes]))
-    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(few)
-    page = ModelPage(held_out(clf, few), most=5, quiet=True)
-    assert any(page.pieces.values())
-    for value, pieces in page.pieces.items():
-        for piece in pieces:
-            assert len(piece.counts) == len(clf.classes_) == 19
-            assert piece.counts[0][::2] == (value, int((few.y == value).sum()))
-
-
 @pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")
 def test_a_reason_without_which_a_label_is_gone_says_so(mutag):
     graphs = mutag.with_y(np.column_stack([mutag.y == 1, mutag.sizes > 15]).astype(float))
@@ -320,16 +309,6 @@ def test_a_stream_is_reported_as_its_graphs_are(mutag, tmp_path: Path):
     assert (tmp_path / "stream.html").read_text() == (tmp_path / "set.html").read_text()
     with pytest.raises(InputError, match="a stream carries its own y"):
         clf.report(isonn.stream(mutag, at_once=7), mutag.y, tmp_path / "y.html")
-
-
-@pytest.mark.filterwarnings("ignore::isonn.errors.IsoNNWarning")
-def test_windows_speak_of_labels_by_name(mutag, tmp_path: Path):
-    clf = isonn.IsoNNClassifier(k=2, c=2, epochs=1, random_state=0).fit(mutag[:40])
-    for reason in clf.explain(mutag[50]).reasons:
-        assert reason.names[0].split()[0] in ("C", "N", "O")
-    page = ModelPage(held_out(clf, mutag[60:90]), quiet=True)
-    found = re.search(r"the strongest reason is (.*)\.$", page.header.answers[0])
-    assert found is None or page.header.example.text.startswith(found[1])  # the picture shows what the answer says
 
 
 def test_an_answer_about_labels_and_about_a_class_that_is_there(mutag):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from isonn.experiments.jobs import plan
 from isonn.experiments.run import execute
 from isonn.experiments.store import Store
 from isonn.graphs import load
-from isonn.report.runs import read_run, shown_name
+from isonn.report.runs import read_run
 from isonn.report.sections.comparison import confusions, results_section
 from isonn.report.sections.provenance import versions
 
@@ -40,14 +39,6 @@ def test_the_table_marks_trivial_rows_and_has_intervals(group):
     assert rows[1]["flips"] == "0.0"
     assert rows[0]["p"] == "-" != rows[1]["p"]
     assert "corrected resampled t-test" in block["caption"][1]
-
-
-def test_the_row_that_predicts_the_mean_of_numbers_is_called_so(group):
-    (row,) = (row for row in group.rows if row.method == "majority")
-    assert group.label(row) == "majority"
-    numbers = replace(row, metrics={"rmse": row.first})
-    assert group.label(numbers) == shown_name(numbers) == "mean"
-    assert numbers.method == "majority"  # as stored
 
 
 def test_a_setting_that_varies_tells_rows_apart(run, tmp_path):

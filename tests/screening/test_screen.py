@@ -156,18 +156,6 @@ def test_sdf_files_get_a_column_of_smiles(model, tmp_path):
     assert [row["smiles"] for row in rows] == [Chem.CanonSmiles(text) for text in SMILES]
 
 
-def test_parquet_files_are_read_and_written(model, tmp_path, small_pieces):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    given = pandas.DataFrame({"structure": SMILES, "dose": [i / 4 if i % 9 else None for i in range(72)]})
-    given[given.index % 2 == 0].to_parquet(tmp_path / "a.parquet")  # with a stored index
-    screen(model, [str(tmp_path / "a.parquet")], tmp_path / "o.parquet")
-    found = pandas.read_parquet(tmp_path / "o.parquet")
-    assert list(found.columns) == ["graph", "structure", "dose", "predicted", "p(0)", "p(1)", "problem"]
-    assert found["dose"].tolist() == ["" if i % 9 == 0 else f"{i / 4:g}" for i in range(0, 72, 2)]
-    np.testing.assert_allclose(found["p(1)"], isonn.load_model(model).predict_proba(SMILES[::2])[:, 1], atol=1e-6)
-
-
 def stopped_after(pieces: int, monkeypatch, *given, **options) -> list[int]:
     """Screen until some pieces are finished, and return the first row of every piece that was predicted."""
     real, begun = screening.run_piece, []
@@ -311,18 +299,6 @@ def test_reasons_name_the_explained_one_of_several_labels_and_columns(tmp_path):
         e = model.explain("CCN")
         explained = ["oxygen", "nitrogen"][e.column]
         assert sorted(shown) == sorted(f"{r.contribution:+.2f} for {explained}" for r in e.reasons)
-
-
-def test_reasons_of_numbers_learned_as_logarithms_are_factors(tmp_path):
-    reg = isonn.SubgraphRegressor(2, head="linear", random_state=0)
-    reg.fit(SMILES, [10.0 ** (len(s) / 2 - 3 * ("N" in s)) for s in SMILES]).save(tmp_path / "m")
-    e = reg.explain("CCCCN")
-    assert e.logarithm
-    (shown,) = effects(tmp_path / "m", "CCCCN")
-    assert {text[0] for text in shown} == {"\u00d7", "\u00f7"}
-    for text, reason in zip(shown, e.reasons, strict=True):
-        factor = float(text[2:]) ** (1 if text[0] == "\u00d7" else -1)
-        assert np.log10(factor) == pytest.approx(reason.contribution, abs=0.02)
 
 
 def test_top_of_several_classes_needs_a_label(tmp_path):

@@ -243,19 +243,6 @@ def test_limits_of_bodies_and_batches_hold(toxic, start):
     )
 
 
-def test_eight_clients_get_the_answers_of_the_model(client, toxic):
-    smiles = [NITRO, "CCO", "C1OC1CC", "CCN", "c1ccncc1", "CC(=O)O", "CCCl", "C("]
-
-    def ask(text):
-        return [client.post("/v1/whatif", json={"model": "toxic", "smiles": text, "label": 1}).json() for _ in range(3)]
-
-    with ThreadPoolExecutor(8) as pool:
-        found = dict(zip(smiles, pool.map(ask, smiles), strict=True))
-    assert all("syntax error" in answer["error"] for answer in found.pop("C("))
-    for text, several in found.items():
-        assert {answer["score"] for answer in several} == {toxic.explain(text, label=1).score}
-
-
 def test_an_answer_does_not_wait_for_the_client_to_confirm_its_first_half(app):
     with running(app) as client:
         connection = http.client.HTTPConnection("127.0.0.1", client.base_url.port)
