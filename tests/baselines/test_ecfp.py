@@ -92,7 +92,7 @@ def test_trees_are_lightgbm_with_the_settings_of_the_trees_head_and_repeat_exact
     np.testing.assert_array_equal(
         ECFPTreesClassifier(random_state=3).fit(molecules, TOXIC).predict_proba(molecules), found
     )
-    seed = model.models_[0].model.get_params()["seed"]
+    seed = model.models_[0].get_params()["seed"]
     settings = settings_for("binary", *fingerprints(molecules).shape, seed)
     data = lightgbm.Dataset(csr_matrix(fingerprints(molecules, counts=True)), TOXIC)
     expected = lightgbm.train(settings, data, 300).predict(fingerprints(molecules, counts=True))

@@ -7,90 +7,38 @@ torch_geometric or fast-gspan (extra ``baselines``), and ECFP needs rdkit (extra
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isonn.errors import naming_the_extra
 
-if TYPE_CHECKING:
-    from isonn.baselines.cpm import CPMClassifier, CPMRegressor
-    from isonn.baselines.ecfp import (
-        ECFPForestClassifier,
-        ECFPForestRegressor,
-        ECFPLinearClassifier,
-        ECFPLinearRegressor,
-        ECFPTreesClassifier,
-        ECFPTreesRegressor,
-    )
-    from isonn.baselines.frequent import FrequentClassifier
-    from isonn.baselines.graph_networks import GCNClassifier, GINClassifier
-    from isonn.baselines.linear_edges import (
-        EdgesSVMClassifier,
-        LinearEdgesClassifier,
-        LinearEdgesRegressor,
-        TangentSVMClassifier,
-    )
-    from isonn.baselines.matrix_networks import AutoEncoderClassifier, CNNClassifier, SDBNClassifier
-    from isonn.baselines.nbs import NBSClassifier
-    from isonn.baselines.simple import (
-        DegreeHistogramClassifier,
-        DegreeHistogramRegressor,
-        GraphSizeClassifier,
-        GraphSizeRegressor,
-        MajorityClassifier,
-        MajorityRegressor,
-    )
-    from isonn.baselines.weisfeiler_lehman import WLClassifier
-
-__all__ = [
-    "AutoEncoderClassifier",
-    "CNNClassifier",
-    "CPMClassifier",
-    "CPMRegressor",
-    "DegreeHistogramClassifier",
-    "DegreeHistogramRegressor",
-    "ECFPForestClassifier",
-    "ECFPForestRegressor",
-    "ECFPLinearClassifier",
-    "ECFPLinearRegressor",
-    "ECFPTreesClassifier",
-    "ECFPTreesRegressor",
-    "EdgesSVMClassifier",
-    "FrequentClassifier",
-    "GCNClassifier",
-    "GINClassifier",
-    "GraphSizeClassifier",
-    "GraphSizeRegressor",
-    "LinearEdgesClassifier",
-    "LinearEdgesRegressor",
-    "MajorityClassifier",
-    "MajorityRegressor",
-    "NBSClassifier",
-    "SDBNClassifier",
-    "TangentSVMClassifier",
-    "WLClassifier",
-]
-
-#: How the names of each module begin.
+#: The module of each class.
 _HOME = {
-    "cpm": ("CPM",),
-    "ecfp": ("ECFP",),
-    "frequent": ("Frequent",),
-    "graph_networks": ("GCN", "GIN"),
-    "linear_edges": ("EdgesSVM", "LinearEdges", "TangentSVM"),
-    "matrix_networks": ("AutoEncoder", "CNN", "SDBN"),
-    "nbs": ("NBS",),
-    "simple": ("DegreeHistogram", "GraphSize", "Majority"),
-    "weisfeiler_lehman": ("WL",),
+    name: module
+    for module, names in {
+        "cpm": "CPMClassifier CPMRegressor",
+        "ecfp": "ECFPForestClassifier ECFPForestRegressor ECFPLinearClassifier ECFPLinearRegressor "
+        "ECFPTreesClassifier ECFPTreesRegressor",
+        "frequent": "FrequentClassifier",
+        "graph_networks": "GCNClassifier GINClassifier",
+        "linear_edges": "EdgesSVMClassifier LinearEdgesClassifier LinearEdgesRegressor TangentSVMClassifier",
+        "matrix_networks": "AutoEncoderClassifier CNNClassifier SDBNClassifier",
+        "nbs": "NBSClassifier",
+        "simple": "DegreeHistogramClassifier DegreeHistogramRegressor GraphSizeClassifier GraphSizeRegressor "
+        "MajorityClassifier MajorityRegressor",
+        "weisfeiler_lehman": "WLClassifier",
+    }.items()
+    for name in names.split()
 }
+
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        home = next(module for module, begin in _HOME.items() if name.startswith(begin))
+    if name in _HOME:
         with naming_the_extra(name):
-            return getattr(importlib.import_module(f"isonn.baselines.{home}"), name)
+            return getattr(importlib.import_module(f"isonn.baselines.{_HOME[name]}"), name)
     raise AttributeError(f"module 'isonn.baselines' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -76,11 +76,9 @@ class CPMRegressor(EdgeEstimator, FeatureRegressor):
         True
     """
 
-    _standardised = False
-
     threshold: float = 0.01
 
-    def _model(self) -> Any:
+    def _model(self, features: Any) -> Any:
         return SignedSums(self.threshold)
 
 
@@ -106,5 +104,5 @@ class CPMClassifier(SignClassifier):
 
     threshold: float = 0.01
 
-    def _model(self) -> Any:
+    def _model(self, features: Any) -> Any:
         return MultiOutputRegressor(SignedSums(self.threshold))

@@ -72,10 +72,9 @@ def _environments(smiles: str, mode: str, i: int) -> tuple[NDArray[np.int64], ND
 
 class _ECFP(GraphEstimator):
     _standardised = False
-    _counts = False
 
-    def _features(self, graphs: GraphSet) -> NDArray[np.float64]:
-        return fingerprints(graphs, self._counts)
+    def _features(self, graphs: GraphSet) -> Any:
+        return fingerprints(graphs)
 
     def _unsupported(self, graphs: GraphSet) -> str | None:
         if "smiles" not in graphs.table:
@@ -91,6 +90,21 @@ class _SeededECFP(_ECFP):
         return derive_seed(resolve_seed(self.random_state), "forest") % 2**32
 
 
+class _Trees(_SeededECFP):
+    """LightGBM with the settings of the trees that read pieces, so that both can be compared."""
+
+    def _features(self, graphs: GraphSet) -> Any:
+        return csr_matrix(fingerprints(graphs, counts=True))
+
+    def _model(self, features: Any) -> Any:
+        target, lightgbm = self.target_, import_lightgbm()
+        several = target.exclusive and len(target.classes) > 2
+        objective = "regression" if target.numeric else "multiclass" if several else "binary"
+        model = lightgbm.LGBMRegressor if target.numeric else lightgbm.LGBMClassifier
+        graphs, columns = features.shape
+        return model(n_estimators=ROUNDS, **settings_for(objective, graphs, columns, self._seed()))
+
+
 class ECFPForestClassifier(_SeededECFP, FeatureClassifier):
     """A random forest of 200 trees on ECFP4 fingerprints.
 
@@ -103,7 +117,7 @@ class ECFPForestClassifier(_SeededECFP, FeatureClassifier):
         ['OH']
     """
 
-    def _model(self) -> Any:
+    def _model(self, features: Any) -> Any:
         return RandomForestClassifier(TREES, random_state=self._seed())
 
 
@@ -118,7 +132,7 @@ class ECFPForestRegressor(_SeededECFP, FeatureRegressor):
         (1,)
     """
 
-    def _model(self) -> Any:
+    def _model(self, features: Any) -> Any:
         return RandomForestRegressor(TREES, random_state=self._seed())
 
 
@@ -137,7 +151,7 @@ class ECFPLinearClassifier(_ECFP, FeatureClassifier):
 
     C: float = 0.1
 
-    def _model(self) -> Any:
+    def _model(self, features: Any) -> Any:
         return LogisticRegression(C=self.C, max_iter=1000)
 
 
@@ -149,11 +163,11 @@ class ECFPLinearRegressor(_ECFP, FeatureRegressor):
         (1,)
     """
 
-    def _model(self) -> Any:
+    def _model(self, features: Any) -> Any:
         return RidgeCV(np.logspace(-1, 3, 9))
 
 
-class ECFPTreesClassifier(_SeededECFP, FeatureClassifier):
+class ECFPTreesClassifier(_Trees, FeatureClassifier):
     """Boosted trees (LightGBM, settings of isonn's own trees) on ECFP4 counts, a strong baseline for most assays.
 
     Args:
@@ -166,13 +180,8 @@ class ECFPTreesClassifier(_SeededECFP, FeatureClassifier):
         ['O']
     """
 
-    _counts = True
 
-    def _model(self) -> Any:
-        return _Boosted(False, self._seed())
-
-
-class ECFPTreesRegressor(_SeededECFP, FeatureRegressor):
+class ECFPTreesRegressor(_Trees, FeatureRegressor):
     """Boosted trees (LightGBM, settings of isonn's own trees) on ECFP4 counts.
 
     Args:
@@ -183,29 +192,3 @@ class ECFPTreesRegressor(_SeededECFP, FeatureRegressor):
         >>> ECFPTreesRegressor(random_state=0).fit(smiles, np.arange(20.0)).predict(["CCCCCO"]).shape
         (1,)
     """
-
-    _counts = True
-
-    def _model(self) -> Any:
-        return _Boosted(True, self._seed())
-
-
-class _Boosted:
-    """LightGBM on sparse columns, with the settings of the trees that read pieces, so that both can be compared."""
-
-    def __init__(self, numeric: bool, seed: int) -> None:
-        self.numeric, self.seed = numeric, seed
-
-    def fit(self, features: NDArray[np.float64], y: NDArray[Any]) -> _Boosted:
-        objective = "regression" if self.numeric else "multiclass" if len(np.unique(y)) > 2 else "binary"
-        model = import_lightgbm().LGBMRegressor if self.numeric else import_lightgbm().LGBMClassifier
-        graphs, columns = features.shape
-        settings = settings_for(objective, graphs, columns, self.seed)
-        self.model = model(n_estimators=ROUNDS, **settings).fit(csr_matrix(features), y)
-        return self
-
-    def predict(self, features: NDArray[np.float64]) -> NDArray[Any]:
-        return np.asarray(self.model.predict(csr_matrix(features)))
-
-    def predict_proba(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.model.predict_proba(csr_matrix(features)))

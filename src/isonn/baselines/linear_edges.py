@@ -33,6 +33,7 @@ class EdgeEstimator(GraphEstimator):
     """
 
     _fixed_size = True
+    _standardised = False
     takes_confounds = True
 
     fisher: bool | str = "auto"
@@ -74,15 +75,16 @@ class EdgeEstimator(GraphEstimator):
 
 
 class SignClassifier(EdgeEstimator, GraphClassifier):
-    """A regression of 1 for a class and -1 for the others, one column per class; ``_model()`` makes it."""
+    """A regression of 1 for a class and -1 for the others, one column per class; ``_model`` makes it."""
 
-    def _model(self) -> Any:
+    def _model(self, features: Any) -> Any:
         raise TypeError(f"{type(self).__name__} does not implement _model")
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         self._prepare(graphs, targets)
         wanted = targets if self.multilabel_ else np.eye(len(self.classes_))[targets]
-        self.model_ = self._model().fit(self._features(graphs), 2.0 * wanted - 1)
+        features = self._features(graphs)
+        self.model_ = self._model(features).fit(features, 2.0 * wanted - 1)
 
     def _answers(self, graphs: GraphSet) -> Floats:
         outputs = self.model_.predict(self._features(graphs))
@@ -120,7 +122,7 @@ class LinearEdgesClassifier(SignClassifier):
 
     alpha: float = 1.0
 
-    def _model(self) -> Any:
+    def _model(self, features: Any) -> Any:
         return Ridge(alpha=self.alpha)
 
 
@@ -142,11 +144,9 @@ class LinearEdgesRegressor(EdgeEstimator, FeatureRegressor):
         (40,)
     """
 
-    _standardised = False
-
     alpha: float = 1.0
 
-    def _model(self) -> Any:
+    def _model(self, features: Any) -> Any:
         return Ridge(alpha=self.alpha)
 
 

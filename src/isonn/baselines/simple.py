@@ -93,7 +93,7 @@ class FeatureClassifier(_Features, GraphClassifier):
 
     _supports_gaps = True
 
-    def _model(self) -> Any:
+    def _model(self, features: Any) -> Any:
         return LogisticRegression(max_iter=1000)
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
@@ -102,13 +102,13 @@ class FeatureClassifier(_Features, GraphClassifier):
 
     def _column(self, features: Floats, column: NDArray[Any]) -> Any:
         measured = ~np.isnan(column)
-        codes = column[measured].astype(np.int64)
-        return float(codes[0]) if (codes == codes[0]).all() else self._model().fit(features[measured], codes)
+        features, codes = features[measured], column[measured].astype(np.int64)
+        return float(codes[0]) if (codes == codes[0]).all() else self._model(features).fit(features, codes)
 
     def _answers(self, graphs: GraphSet) -> Floats:
         features = self._new_features(graphs)
         columns = [
-            np.full((len(features), 2), model) if isinstance(model, float) else model.predict_proba(features)
+            np.full((features.shape[0], 2), model) if isinstance(model, float) else model.predict_proba(features)
             for model in self.models_
         ]
         return np.column_stack([column[:, 1] for column in columns]) if self.multilabel_ else columns[0]
@@ -120,7 +120,7 @@ class FeatureRegressor(_Features, GraphRegressor):
     Each column of ``y`` has its own model, fitted to the graphs with a known value.
     """
 
-    def _model(self) -> Any:
+    def _model(self, features: Any) -> Any:
         return Ridge()
 
     def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
@@ -128,7 +128,7 @@ class FeatureRegressor(_Features, GraphRegressor):
         self.models_ = []
         for column in targets.T:
             measured = ~np.isnan(column)
-            self.models_.append(self._model().fit(features[measured], column[measured]))
+            self.models_.append(self._model(features[measured]).fit(features[measured], column[measured]))
 
     def _answers(self, graphs: GraphSet) -> Floats:
         features = self._new_features(graphs)
