@@ -42,16 +42,6 @@ def test_weights_change_no_count() -> None:
     np.testing.assert_array_equal(count(as_graphset(weighted)), count(as_graphset(matrices)))
 
 
-@pytest.mark.parametrize("method", [GraphSizeClassifier, DegreeHistogramClassifier])
-def test_relabelling_the_nodes_changes_no_probability(method: type[GraphSizeClassifier]) -> None:
-    matrices = random_graphs()
-    draw = np.random.default_rng(1)
-    orders = [draw.permutation(len(matrix)) for matrix in matrices]
-    moved = [matrix[np.ix_(order, order)] for matrix, order in zip(matrices, orders, strict=True)]
-    fitted = method().fit(matrices, [0, 0, 0, 1, 1, 1, 1, 0])
-    np.testing.assert_array_equal(fitted.predict_proba(moved), fitted.predict_proba(matrices))
-
-
 @pytest.mark.parametrize(
     ("method", "classes"),
     [

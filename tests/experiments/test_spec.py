@@ -65,10 +65,6 @@ def test_rows_of_a_training_rule_stand_beside_the_papers_number_of_the_method() 
         assert spec.printed_for("PTC", method, spec.settings_for("PTC", method)) == spec.printed_for("PTC", base)
 
 
-def test_there_is_a_spec_for_the_table_and_every_study() -> None:
-    assert set(spec_names()) == {"table", "kernel-size", "channels", "time", "convergence"}
-
-
 def test_the_studies_hold_what_the_papers_text_says_of_its_figures() -> None:
     order = ("HIV-fMRI", "HIV-DTI", "BP-fMRI", "MUTAG", "PTC")
     said = {

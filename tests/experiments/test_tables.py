@@ -64,11 +64,6 @@ def test_rows_are_apart_by_settings_and_only_the_papers_settings_show_its_number
     ]
 
 
-def test_the_order_in_which_jobs_finished_changes_nothing() -> None:
-    results = results_of(JOBS)
-    assert summarize(JOBS, dict(reversed(results.items())), {}, SPEC) == summarize(JOBS, results, {}, SPEC)
-
-
 def test_one_seed_has_no_standard_deviation() -> None:
     (row,) = summarize(JOBS[:FOLDS], results_of(JOBS[:FOLDS]), {}, SPEC)
     assert row.accuracy is not None
