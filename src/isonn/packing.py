@@ -103,9 +103,9 @@ def _table_size(values: int) -> int:
     return 2**16 + 4 * values
 
 
-def row_hashes(rows: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """Return a hash of 64 bits for each row of integers, ``(d, width)``."""
-    hashes = np.zeros(len(rows), dtype=np.uint64)
+def row_hashes(rows: NDArray[np.integer], start: NDArray[np.uint64] | None = None) -> NDArray[np.uint64]:
+    """Return a hash of 64 bits for each row of integers, ``(d, width)``; ``start`` are hashes of what comes before."""
+    hashes = np.zeros(len(rows), dtype=np.uint64) if start is None else start
     for column in rows.T:
         hashes = mix64(hashes + column.astype(np.uint64))
     return hashes

@@ -61,6 +61,7 @@ class NamedContribution:
     """What an absent piece or a term of the whole graph adds to a score.
 
     Attributes:
+        name: such as "logP" or "no O=N-O".
         value: its value: 0 for an absent piece.
         contribution: what it adds to the score.
 
@@ -69,14 +70,9 @@ class NamedContribution:
         NamedContribution(logP 4.1: +0.30)
     """
 
-    label: object
+    name: str
     value: float
     contribution: float
-
-    @property
-    def name(self) -> str:
-        """Its name, such as "logP" or "no O=N-O"."""
-        return str(self.label)
 
     def __repr__(self) -> str:
         value = "" if self.name.startswith("no ") else f" {self.value:.3g}"

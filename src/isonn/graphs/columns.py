@@ -48,6 +48,11 @@ def weights_of(graphs: Graph | GraphSet) -> NDArray[np.float64]:
     return np.ones(len(graphs.edges)) if graphs.weights is None else graphs.weights
 
 
+def ends_of(graphs: GraphSet) -> IntArray:
+    """Return both nodes of each cell, numbered over all graphs, shape (m, 2)."""
+    return graphs.edges + np.repeat(graphs.node_offsets[:-1], np.diff(graphs.edge_offsets))[:, None]
+
+
 def offsets_of(counts: IntArray) -> IntArray:
     """Return where each graph starts, and the end, given how many entries each has."""
     return read_only(np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)]))

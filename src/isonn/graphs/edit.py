@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isonn.errors import InputError
-from isonn.graphs.columns import columns_at, offsets_of, read_only, weights_of
+from isonn.graphs.columns import columns_at, ends_of, offsets_of, read_only, weights_of
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.packing import IntArray
 
@@ -130,7 +130,7 @@ def fold_leaves(graphs: GraphSet, label: Any) -> GraphSet:
         present = [names.get(each, each) for each in map(str, np.unique(graphs.node_labels).tolist())]
         shown = present[:10] + ["..."] * (len(present) > 10)
         raise InputError(f"{label!r} is not a node label of {graphs.name}; use one of {', '.join(shown)}")
-    ends = graphs.edges + graphs.node_offsets[graphs.graph_of_cell, None]
+    ends = ends_of(graphs)
     leaves = (labels == leaf) & (np.bincount(ends[:, 0], minlength=len(labels)) == 1)
     kept = ~leaves
     kept[ends[leaves[ends].all(axis=1)]] = True  # two leaves that are each other's neighbour

@@ -27,6 +27,7 @@ from isonn.graphs.columns import (
     OF_NODES,
     columns_at,
     confound_columns,
+    ends_of,
     ranges,
     read_only,
     read_only_copy,
@@ -412,8 +413,7 @@ class GraphSet(Sequence[Graph]):
         old = np.lexsort((generator.random(nodes), owner))  # the old number of each node, counted over all graphs
         new = np.empty(nodes, dtype=np.int64)
         new[old] = np.arange(nodes)
-        start = self.node_offsets[:-1][self.graph_of_cell, None]
-        edges = new[self.edges + start] - start
+        edges = new[ends_of(self)] - self.node_offsets[self.graph_of_cell, None]
         order = np.lexsort((edges[:, 1], edges[:, 0], self.graph_of_cell))
         return replace(self, edges=take(edges, order), **columns_at(self, order, old))
 

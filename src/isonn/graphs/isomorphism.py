@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.graphs.columns import weights_of
+from isonn.graphs.columns import ends_of, weights_of
 from isonn.graphs.graph import Graph, GraphSet
-from isonn.packing import IntArray, mix64
+from isonn.packing import IntArray, mix64, row_hashes
 
 if TYPE_CHECKING:
     import igraph
@@ -128,10 +128,7 @@ def _node_hashes(graphs: GraphSet) -> _Hashes | None:
     if attributes is None:
         return labels
     bits = np.ascontiguousarray(attributes.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: minus zero is zero
-    hashes = np.zeros(len(bits), dtype=np.uint64) if labels is None else labels
-    for column in bits.T:
-        hashes = mix64(hashes + column)
-    return hashes
+    return row_hashes(bits, labels)
 
 
 def _label_hashes(labels: NDArray[Any] | None) -> _Hashes | None:
@@ -149,8 +146,7 @@ def _colours(graphs: GraphSet, nodes: _Hashes | None = None, cells: _Hashes | No
     Args:
         nodes, cells: initial colours of nodes and edges, or None.
     """
-    starts = graphs.node_offsets[graphs.graph_of_cell]
-    rows, columns = starts + graphs.edges[:, 0], starts + graphs.edges[:, 1]
+    rows, columns = np.ascontiguousarray(ends_of(graphs).T)
     weight = mix64(np.ascontiguousarray(weights_of(graphs), dtype=np.float64).view(np.uint64))
     weight = weight if cells is None else mix64(weight + cells)
     colours = np.zeros(int(graphs.node_offsets[-1]), dtype=np.uint64) if nodes is None else nodes.copy()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.packing import IntArray, mix64
+from isonn.packing import IntArray, row_hashes
 from isonn.processes import limit_threads
 
 #: Number of levels for node attributes and edge weights; with more, hardly any two subgraphs would be equal.
@@ -164,8 +164,4 @@ class DistinctRows:
 
 
 def _hashes(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Hash each row (splitmix64, column by column)."""
-    state = np.zeros(len(rows), dtype=np.uint64)
-    for column in np.ascontiguousarray(rows).view(np.uint64).T:
-        state = mix64(state + column)
-    return state
+    return row_hashes(np.ascontiguousarray(rows).view(np.uint64))

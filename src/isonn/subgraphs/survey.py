@@ -13,6 +13,7 @@ from typing_extensions import Self
 
 from isonn import progress
 from isonn.errors import DatasetError, InputError
+from isonn.graphs.columns import ends_of
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Part
 from isonn.graphs.isomorphism import graph_hashes
@@ -229,7 +230,7 @@ class DistinctValues:
 def directed_graph(graphs: GraphSet) -> int | None:
     """Return the first graph with an edge that differs between the two directions, or None."""
     owner, n = graphs.graph_of_cell, int(graphs.node_offsets[-1])
-    here, there = graphs.edges.T + graphs.node_offsets[owner]
+    here, there = ends_of(graphs).T
     first = np.concatenate([[0], np.cumsum(np.bincount(here, minlength=n))])
     # edges are sorted, by their first node; `turned` sorts them by their second
     turned = csr_array((np.arange(len(owner)), there, first), shape=(n, n)).tocsc().data

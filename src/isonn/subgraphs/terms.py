@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from isonn.graphs.columns import ends_of
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray, stored_array
 
@@ -135,15 +136,14 @@ def graph_terms(graphs: GraphSet, kind: str) -> GraphTerms:
 
 def _degrees(graphs: GraphSet) -> IntArray:
     """Return the degree of every node, all graphs together; loops do not count."""
-    here, there = graphs.edges.T
-    ends = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.edge_offsets)) + here
-    return np.bincount(ends[here != there], minlength=int(graphs.node_offsets[-1]))
+    here, there = ends_of(graphs).T
+    return np.bincount(here[here != there], minlength=int(graphs.node_offsets[-1]))
 
 
 def _components(graphs: GraphSet) -> IntArray:
     """Return the number of connected components of each graph, shape (g,); all are searched together."""
     nodes = int(graphs.node_offsets[-1])
-    here, there = (graphs.edges + np.repeat(graphs.node_offsets[:-1], np.diff(graphs.edge_offsets))[:, None]).T
+    here, there = ends_of(graphs).T
     links = coo_array((np.ones(len(here)), (here, there)), shape=(nodes, nodes)).tocsr()
     # edges have both directions, so that strong components are components; scipy finds them in half the time
     count, component = connected_components(links, connection="strong")

@@ -37,6 +37,8 @@ from isonn.subgraphs.vocabulary import SMALL, Listed, PlacedCounts, Templates, V
 
 #: Number of graphs counted together when they are transformed.
 GRAPHS_AT_ONCE = 4096
+#: Maximum number of unseen pieces of a graph that are told.
+MOST_UNSEEN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,8 +315,8 @@ def warn_of_unseen(encoding: Encoding, graphs: GraphSet, strange: int = 0) -> No
         warnings.warn("; ".join(facts), IsoNNWarning, stacklevel=2)
 
 
-def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet, most: int = 5) -> list[UnseenPiece]:
-    """Return pieces of a set of one graph, of up to SMALL nodes, that no training graph has, at most ``most``.
+def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet) -> list[UnseenPiece]:
+    """Return pieces of a set of one graph, of up to SMALL nodes, that no training graph has, at most MOST_UNSEEN.
 
     Pieces that contain a smaller one are left out.
     """
@@ -333,6 +335,6 @@ def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet, most: int = 
         else:
             name = vectorizer.encoding_.template(piece, vectorizer.label_names_).text()
         pieces.append(UnseenPiece(name, nodes))
-        if len(pieces) == most:
+        if len(pieces) == MOST_UNSEEN:
             break
     return pieces

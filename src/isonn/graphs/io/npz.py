@@ -122,18 +122,14 @@ def save(graphs: GraphSet, path: Path) -> None:
         for column, values in arrays.items()
         if values.dtype.hasobject
     }
+    # members that are opened by their name are dated 1980, so that equal sets give equal files
     with atomic_file(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-        _add(archive, _DESCRIPTION).write(json.dumps(about, ensure_ascii=False).encode())
+        with archive.open(_DESCRIPTION, "w") as file:
+            file.write(json.dumps(about, ensure_ascii=False).encode())
         for column, values in arrays.items():
             if column not in about["objects"]:
-                with _add(archive, f"{column}.npy") as file:
+                with archive.open(f"{column}.npy", "w", force_zip64=True) as file:
                     np.lib.format.write_array(file, np.ascontiguousarray(values), allow_pickle=False)
-
-
-def _add(archive: zipfile.ZipFile, name: str) -> Any:
-    member = zipfile.ZipInfo(name)  # dated 1980, so that equal sets give equal files
-    member.compress_type = zipfile.ZIP_DEFLATED
-    return archive.open(member, "w", force_zip64=True)
 
 
 def _plain(value: Any, where: str) -> Any:
