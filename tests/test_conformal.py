@@ -142,15 +142,6 @@ def test_intervals_of_a_model_cover_new_graphs(fitted, graphs):
         np.testing.assert_allclose((low + high) / 2, predicted)
 
 
-def test_repeated_graphs_change_no_interval(graphs):
-    some, y = graphs[:60], noisy_sizes(graphs)[:60]
-    repeats = np.concatenate([np.arange(60), np.arange(30)])
-    # the model itself weighs repeats, so only the scores are compared
-    one, other = regressor(some, y), regressor(some[repeats], y[repeats], min_support=2)
-    assert one._conformal.scores[0].groups == other._conformal.scores[0].groups
-    assert len(one._trust.references.points) == len(other._trust.references.points)
-
-
 def test_numbers_learned_as_logarithms_have_intervals_in_their_own_units(graphs):
     y = 10 ** (graphs.sizes / 4 + 0.2 * np.random.default_rng(0).normal(size=len(graphs)))
     model = regressor(graphs[:120], y[:120])

@@ -36,25 +36,17 @@ def importance_of(*edges):
     return importance
 
 
-def test_the_edges_that_decide_have_high_fidelity_plus_and_no_fidelity_minus():
-    result = faithfulness(EdgesAtNodeZero(), [STAR], [importance_of((0, 1), (0, 2), (0, 3))], keep=0.5)
-    assert result.fidelity_plus == pytest.approx(0.7 - 0.1)
-    assert result.fidelity_minus == pytest.approx(0)
-    assert (result.flips_plus, result.flips_minus) == (1, 0)
-    assert result.sparsity == pytest.approx(0.5)
+DECIDE, IDLE = importance_of((0, 1), (0, 2), (0, 3)), importance_of((3, 4), (4, 5), (5, 6))
 
 
-def test_edges_that_decide_nothing_have_it_the_other_way_round():
-    result = faithfulness(EdgesAtNodeZero(), [STAR], [importance_of((3, 4), (4, 5), (5, 6))], keep=0.5)
-    assert result.fidelity_plus == pytest.approx(0)
-    assert result.fidelity_minus == pytest.approx(0.6)
-    assert (result.flips_plus, result.flips_minus) == (0, 1)
-
-
-def test_values_are_means_over_the_graphs():
-    importances = [importance_of((0, 1), (0, 2), (0, 3)), importance_of((3, 4), (4, 5), (5, 6))]
-    result = faithfulness(EdgesAtNodeZero(), [STAR, STAR], importances, keep=0.5)
-    assert result.fidelity_plus == pytest.approx(0.3)
+@pytest.mark.parametrize(
+    ("importances", "plus", "minus", "flips"),
+    [([DECIDE], 0.6, 0, (1, 0)), ([IDLE], 0, 0.6, (0, 1)), ([DECIDE, IDLE], 0.3, 0.3, (0.5, 0.5))],
+)
+def test_edges_that_decide_have_high_fidelity_plus_and_others_high_fidelity_minus(importances, plus, minus, flips):
+    result = faithfulness(EdgesAtNodeZero(), [STAR] * len(importances), importances, keep=0.5)
+    found = result.fidelity_plus, result.fidelity_minus, result.flips_plus, result.flips_minus, result.sparsity
+    assert found == pytest.approx((plus, minus, *flips, 0.5))
 
 
 def test_taking_a_node_away_takes_its_edges_and_keeping_nodes_keeps_edges_between_them():
@@ -66,8 +58,7 @@ def test_taking_a_node_away_takes_its_edges_and_keeping_nodes_keeps_edges_betwee
 
 
 def test_what_speaks_against_the_class_is_not_important():
-    against = importance_of((0, 1), (0, 2), (0, 3))
-    result = faithfulness(EdgesAtNodeZero(), [STAR], [-against], keep=0.5)
+    result = faithfulness(EdgesAtNodeZero(), [STAR], [-DECIDE], keep=0.5)
     assert result.fidelity_plus == pytest.approx(0)
 
 

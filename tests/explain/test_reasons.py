@@ -65,24 +65,6 @@ def test_reasons_are_sorted_by_their_contribution_alone(clf, mutag):
         assert worth == sorted(worth, reverse=True)
 
 
-def test_class_reasons_are_sorted_by_their_effect(clf, mutag):
-    reg = isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(mutag[:60], mutag.sizes[:60] / 3)
-    for found in (*clf.reasons_.values(), *reg.reasons_.values()):
-        effects = [reason.effect for reason in found]
-        assert effects == sorted(effects, reverse=True)
-    assert str(reg.reasons_[0][0]).endswith(" of 60 graphs")
-
-
-def test_no_piece_is_listed_twice_for_a_class(mutag):
-    """Groups of templates in nearly the same graphs overlap; each template is in one of them."""
-    for seed in range(3):
-        part = mutag[np.random.default_rng(seed).permutation(188)[:90]]
-        clf = isonn.SubgraphClassifier(random_state=0).fit(part)
-        for reasons in clf.reasons_.values():
-            columns = [reason.column for reason in reasons]
-            assert len(columns) == len(set(columns))
-
-
 def test_pieces_that_are_not_linked_are_told_largest_first_and_equal_ones_once():
     apart = np.zeros((5, 5))
     apart[2:, 2:] = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]

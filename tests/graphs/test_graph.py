@@ -108,13 +108,12 @@ def test_joining_the_graphs_of_a_set_gives_the_set(graphs):
     assert joined.digest == graphs.digest
 
 
-def test_selecting_twice_is_selecting_once(graphs):
-    assert graphs[[3, 0, 2]][[2, 0]].digest == graphs[[2, 3]].digest
-
-
 def test_a_mask_an_index_and_a_slice_select_the_same(graphs):
     by_mask = graphs[np.array([False, True, True, False])]
-    assert by_mask.digest == graphs[[1, 2]].digest == graphs[1:3].digest
+    assert by_mask.digest == graphs[[1, 2]].digest == graphs[1:3].digest == graphs[[3, 1, 2]][[1, 2]].digest
+    assert_array_equal(graphs[-1].adjacency, graphs[3].adjacency)
+    with pytest.raises(IndexError, match="graph 4 of a set of 4"):
+        graphs[4]
 
 
 def test_a_selected_graph_is_the_graph(graphs):
@@ -123,12 +122,6 @@ def test_a_selected_graph_is_the_graph(graphs):
         assert_array_equal(getattr(chosen[0], column), getattr(graphs[2], column))
     assert_array_equal(chosen.y, graphs.y[[2, 0]])
     assert_array_equal(chosen.folds, graphs.folds[[2, 0]])
-
-
-def test_negative_indices_count_from_the_end(graphs):
-    assert_array_equal(graphs[-1].adjacency, graphs[3].adjacency)
-    with pytest.raises(IndexError, match="graph 4 of a set of 4"):
-        graphs[4]
 
 
 def test_dense_matrices_hold_each_graph_and_zeros_elsewhere(graphs):
@@ -149,18 +142,6 @@ def test_the_order_in_which_cells_are_given_does_not_matter():
     given = graphset_from_cells(owner, edges, [2, 3], weights)
     shuffled = graphset_from_cells(owner[order], edges[order], [2, 3], weights[order])
     assert given.digest == shuffled.digest
-
-
-def test_of_a_repeated_cell_the_last_stays():
-    graph = graphset_from_cells([0, 0], [[0, 1], [0, 1]], [2], weights=[3.0, 5.0], edge_labels=[7, 8])[0]
-    assert_array_equal(graph.adjacency, [[0, 5], [0, 0]])
-    assert_array_equal(graph.edge_labels, [8])
-
-
-def test_zero_weights_are_no_edges_and_unit_weights_are_not_stored():
-    graphs = graphset_from_cells([0, 0], [[0, 1], [1, 0]], [2], weights=[0.0, 1.0])
-    assert graphs.weights is None
-    assert_array_equal(graphs.edges, [[1, 0]])
 
 
 def test_scaling_makes_one_the_largest_weight_of_every_graph(graphs):
@@ -208,12 +189,6 @@ def test_a_graph_of_lists_is_that_of_arrays_in_order():
     assert_array_equal(graph.weights, [4.0, 2.0])
     assert_array_equal(graph.edge_labels, ["c", "a"])
     assert Graph(2, [[0, 1]], weights=[1.0]).weights is None
-
-
-def test_a_graph_without_the_labels_of_others_is_named():
-    labelled = Graph(2, [[0, 1]], node_labels=[1, 2])
-    with pytest.raises(InputError, match="graph 0 of 2 has no node_labels while others"):
-        join_graphs([Graph(2, [[0, 1]]), labelled])
 
 
 def test_an_empty_selection_is_refused(graphs):

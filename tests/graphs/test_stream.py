@@ -36,9 +36,14 @@ def folder(tmp_path, mutag):
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 94, 188, 1000])
-def test_chunks_of_a_tu_folder_are_slices_of_it(folder, at_once, monkeypatch):
+def test_chunks_and_parts_of_a_tu_folder_are_slices_of_it(folder, at_once, monkeypatch):
     monkeypatch.setattr(text, "BLOCK_BYTES", 500)
-    assert_same(list(isonn.stream(folder, at_once)), isonn.load(folder), at_once)
+    whole = isonn.load(folder)
+    assert_same(list(isonn.stream(folder, at_once)), whole, at_once)
+    parts = isonn.stream(folder, at_once).parts()
+    found = [part() for part in reversed(parts)][::-1]
+    assert [len(part) for part in parts] == [len(chunk) for chunk in found]
+    assert_same(found, whole, at_once)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +66,6 @@ def test_whatever_a_tu_folder_holds_is_read_alike(tmp_path, files):
     found = in_parts(tmp_path)
     if found is not None:
         assert_same(found, isonn.load(tmp_path), 1)
-
-
-@pytest.mark.parametrize("at_once", [1, 7, 94, 188, 1000])
-def test_parts_that_are_read_by_themselves_are_the_chunks(folder, at_once, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK_BYTES", 500)
-    parts = isonn.stream(folder, at_once).parts()
-    assert [len(part) for part in parts] == [len(chunk) for chunk in isonn.stream(folder, at_once)]
-    assert_same([part() for part in reversed(parts)][::-1], isonn.load(folder), at_once)
 
 
 def test_only_a_single_tu_folder_comes_in_parts(folder, mutag):

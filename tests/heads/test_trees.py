@@ -155,7 +155,6 @@ def test_of_two_pieces_that_tell_graphs_apart_equally_well_the_smaller_is_taken(
 def test_missing_terms_are_no_zeros():
     values = np.column_stack([counts(), np.where(np.arange(60) % 2, np.nan, 0.0)])
     y = np.arange(60) % 2
-    head = TreesHead().fit(inputs_of(np.nan_to_num(values)), y, Classes(np.arange(2)))
     plain = Inputs(inputs_of(np.nan_to_num(values)).features, csr_array(values))
     head = TreesHead().fit(plain, y, Classes(np.arange(2)))
     assert (head.outputs(plain).argmax(axis=1) == y).all()

@@ -7,24 +7,11 @@ from importlib import import_module
 import networkx
 import numpy as np
 import pytest
-from coded_graphs import TARGETS, fitted, planted, rest
+from coded_graphs import TARGETS, fitted, rest
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match, categorical_node_match
 
 import isonn
 from isonn.errors import InputError, IsoNNWarning
-from isonn.heads import boosting
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _few_rounds():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boosting, "ROUNDS", 30)
-        yield
-
-
-@pytest.fixture(scope="module")
-def graphs():
-    return planted()
 
 
 @pytest.fixture(scope="module")
@@ -165,14 +152,6 @@ def test_matches_are_the_occurrences_of_the_vectorizer(graphs, clf):
         (t, frozenset(v for v in row if v >= 0)) for t, row in zip(found.template.tolist(), nodes.tolist(), strict=True)
     ]
     assert sorted(matches, key=str) == sorted(((o.column, frozenset(o.nodes)) for o in occurrences), key=str)
-
-
-def test_reasons_are_few_and_disjoint(graphs, clf):
-    for i in range(8):
-        reasons = clf.explain(graphs[i]).reasons
-        assert 1 <= len(reasons) <= 5
-        every = [node for reason in reasons for node in reason.nodes]
-        assert len(every) == len(set(every))
 
 
 def test_the_planted_triangle_is_the_reason(graphs, clf):

@@ -7,7 +7,7 @@ import itertools
 import networkx
 import numpy as np
 import pytest
-from coded_graphs import PLANTED, counts_of, planted
+from coded_graphs import PLANTED, counts_of
 
 import isonn
 from isonn.subgraphs.count import count_in_threads
@@ -19,11 +19,6 @@ from isonn.subgraphs.vocabulary import Vocabulary
 from isonn.targets import Numbers
 
 EVERY = np.ones(PLANTED, dtype=bool)
-
-
-@pytest.fixture(scope="module")
-def graphs():
-    return planted()
 
 
 def table_of(graphs, *cuts):
@@ -67,16 +62,6 @@ def test_features_from_chunks_are_those_from_memory(graphs, transform, double, m
         found.append(SumFeatures.learn(vocabulary, counted, sizes, EVERY, transform).of(counted, sizes))
         assert found[-1].dtype == (np.float32 if double == 10 else np.float64)
     np.testing.assert_allclose(found[0].toarray(), found[1].toarray(), rtol=1e-6)
-
-
-def test_each_view_has_its_weight(graphs):
-    _, table = table_of(graphs)
-    vocabulary, counted = Vocabulary.learn(table, 1, EVERY)  # all pieces are templates
-    sizes = term_table(graphs, "graphs")
-    squares = SumFeatures.learn(vocabulary, counted, sizes, EVERY).of(counted, sizes).power(2)
-    halfway = int((vocabulary.pieces[:, 0] == 0).sum())
-    shares = [squares[:, a:b].sum(axis=1).mean() for a, b in ((0, halfway), (halfway, None))]
-    np.testing.assert_allclose(shares, 1 / (2 + TERM_WEIGHT), rtol=1e-6)
 
 
 def test_features_of_a_short_list_have_equal_deviations(graphs):

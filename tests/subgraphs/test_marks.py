@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from coded_graphs import TARGETS, fitted, planted
+from coded_graphs import TARGETS, fitted
 from scipy.sparse import csr_array
 
 import isonn
@@ -12,11 +12,6 @@ from isonn.heads import Inputs, LinearHead
 from isonn.subgraphs import marks
 from isonn.subgraphs.marks import class_marks, presence_by_class
 from isonn.targets import Classes, Numbers
-
-
-@pytest.fixture(scope="module")
-def graphs():
-    return planted()
 
 
 def columns(g=120, p=12):

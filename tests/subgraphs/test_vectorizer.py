@@ -8,7 +8,7 @@ from dataclasses import replace
 import networkx
 import numpy as np
 import pytest
-from coded_graphs import planted, row_by_definition, subsets_by_definition
+from coded_graphs import row_by_definition, subsets_by_definition
 from rich_graphs import rich_graphs
 from scipy.sparse import issparse
 from sklearn.base import clone
@@ -22,11 +22,6 @@ from isonn import SubgraphVectorizer
 from isonn.errors import InputError, IsoNNWarning, NotFittedError
 from isonn.subgraphs import count as counting
 from isonn.subgraphs import vectorizer as module
-
-
-@pytest.fixture(scope="module")
-def graphs():
-    return planted()
 
 
 def pieces_by_definition(graph, k):
