@@ -170,7 +170,7 @@ class SubgraphEstimator(GraphEstimator):
     def suggest(self, X: Any, goal: Any, *, label: Any = None, steps: int = 2, top: int = 10) -> Suggestions:
         """Return small edits of one graph that move its prediction to a goal, each re-scored by the model.
 
-        Molecules lose or exchange a functional group, ring or chain, or get one of about 60 replacements that medicinal
+        Molecules lose or exchange a functional group, ring or chain, or get one of about 70 replacements that medicinal
         chemists try; other graphs lose or gain nodes and edges, or get other labels. Results outside the domain of the
         model are left out. Edits that reach the goal come first, fewer before more, then those with the largest change;
         for numbers, where the goal is a bound, then those that keep the graph most similar.
