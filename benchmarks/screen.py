@@ -31,6 +31,8 @@ from smiles import class_of, smiles
 import isonn
 
 PARSE_CHUNK = 4096
+#: Ring systems of a molecule: about 20 atoms, as in libraries that are screened.
+CORES = 2
 #: Most rows that are ranked, which tells the rate.
 RANKED = 1_000_000
 
@@ -38,7 +40,7 @@ RANKED = 1_000_000
 def write(path: Path, count: int) -> None:
     with path.open("w") as file:
         file.write("smiles,name\n")
-        for i, text in enumerate(smiles(count)):
+        for i, text in enumerate(smiles(count, CORES)):
             file.write(f"{text},x{i}\n")
 
 
@@ -60,7 +62,7 @@ def parse_rate(path: Path, processes: int) -> float:
 
 
 def fit(folder: Path) -> Path:
-    train = list(smiles(5000))[::10]
+    train = list(smiles(5000, CORES))[::10]
     graphs = isonn.molecules.from_smiles(train, list(map(class_of, train)), standardize="none")
     isonn.SubgraphClassifier(random_state=0).fit(graphs).save(folder / "model")
     return folder / "model"
