@@ -1,4 +1,4 @@
-"""Check whether predictions depend on node order, and whether a set contains equal graphs.
+"""Check whether predictions depend on node order (`relabelling`), and whether a set holds equal graphs (`twins`).
 
 The node order of a molecule is arbitrary. A classifier whose predictions change when nodes are relabelled has learned
 from the file, not from the molecule.

@@ -56,7 +56,14 @@ class Neighbour:
         id: its id, its SMILES, or its number, as ``keep_examples`` asked for.
         value: its true class or value; a list for several columns, None where unknown.
         similarity: from 0 to 1, by the pieces that matter for the prediction.
-        name_shared: returns `shared`; to name a piece takes longer than to predict a graph.
+        name_shared: returns `shared`. It is called when asked for, because naming pieces is slower than predicting.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphClassifier(head="linear", keep_examples=True, random_state=0).fit(graphs[:150])
+        >>> nearest = clf.domain(graphs[150:151]).neighbours[0][0]
+        >>> 0 <= nearest.similarity <= 1, nearest.value in (-1, 1)
+        (True, True)
     """
 
     id: str
@@ -72,7 +79,20 @@ class Neighbour:
 
 @dataclass(frozen=True, eq=False)
 class GraphDomain:
-    """What the model knows about one graph; see `Domain`."""
+    """Whether a model knows one graph: an entry of `Domain`.
+
+    Attributes:
+        verdict: "in", "borderline" or "out".
+        distance: from 0 to 1, how far the graph is from training graphs that are predicted well.
+        familiar: whether similar training graphs exist, well predicted or not.
+        unseen: the smallest pieces, up to four nodes, that no training graph has.
+        outside: the terms outside the range of the training graphs, in words.
+        neighbours: the three most similar training graphs, if the model was fitted with ``keep_examples``.
+
+    Example:
+        >>> GraphDomain("out", 0.9, False, [], ["nodes 60 (training: 3 to 29)"], []).reason
+        'nodes 60 (training: 3 to 29)'
+    """
 
     verdict: str
     distance: float

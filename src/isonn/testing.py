@@ -16,8 +16,12 @@ def assert_relabelling_invariant(
     """Raise AssertionError if relabelling nodes changes a prediction of a fitted classifier or regressor.
 
     Args:
+        clf: a fitted classifier or regressor.
+        X: a `GraphSet`, or anything `isonn.as_graphset` accepts.
+        repeats: number of relabellings per graph.
         tolerance: largest allowed change of a probability or predicted number, since sums in another order differ in
             their last bits.
+        random_state: seed of the relabellings.
 
     Example:
         >>> graphs = isonn.load("MUTAG")

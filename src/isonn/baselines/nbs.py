@@ -48,6 +48,11 @@ def network_based_statistic(
         classes: class numbers, shape (g,).
         pairs: the two nodes of each edge, shape (p, 2).
         threshold: primary threshold.
+        permutations: number of permutations of the classes.
+        seed: seed of the permutations.
+
+    Returns:
+        a list of `Component`, each with its edges and its family-wise p-value.
 
     Example:
         >>> draw = np.random.default_rng(0)

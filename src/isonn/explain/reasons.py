@@ -33,11 +33,13 @@ ROUNDING = 1e-12
 class Reason(Unit):
     """A unit of a graph that speaks for or against the explained class, or raises or lowers the explained number.
 
-    ``contribution`` is the unit's share of the score of this graph. ``without`` is another question: what the model
-    says about the graph without the unit. Other units may then count more, so the two can differ in sign (``agrees``).
+    ``contribution`` is the unit's share of the score of this graph. ``without`` answers another question: what the
+    model predicts for the graph without the unit. Other units may then count more, so the two can differ in sign;
+    ``agrees`` says whether they do not.
 
     Attributes:
-        explanation: the explanation it belongs to; the others are those of `Unit`.
+        explanation: the explanation it belongs to. For ``name``, ``kind``, ``nodes``, ``contribution``, ``matches``
+            and ``source`` see `Unit`.
 
     Example:
         >>> graphs = isonn.load("MUTAG")
@@ -148,6 +150,13 @@ class ClassReason:
         graphs: for each class, the number of training graphs that contain it and of all: ``{class: (with, all)}``.
         weight: the contribution of one unit of its feature, with its sign.
         examples: ids or numbers of training graphs that contain it, if the model keeps examples.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
+        >>> reason = clf.reasons_[1][0]
+        >>> reason.explained, sorted(reason.graphs) == [-1, 1]
+        (1, True)
     """
 
     explained: Any

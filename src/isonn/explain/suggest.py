@@ -86,18 +86,28 @@ class Suggestion:
 
 
 class Suggestions(list[Suggestion]):
-    """Suggestions, the best first.
+    """A list of `Suggestion`, the best first, from ``clf.suggest(graph, goal)``.
 
     Attributes:
-        out_of_domain: number of edited graphs nearer to the goal that were left out, because the model does not know
-            such graphs.
+        out_of_domain: number of edited graphs that come nearer to the goal, but that the model does not know. They
+            are left out.
+
+    Example:
+        >>> graphs = isonn.load("MUTAG")
+        >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
+        >>> suggestions = clf.suggest(graphs[0], goal=-1, top=3)
+        >>> len(suggestions), suggestions.out_of_domain >= 0
+        (3, True)
     """
 
     out_of_domain: int = 0
 
 
 class Editor(ABC):
-    """Proposes edits of graphs of one kind. Subclass it and call `register_editor`."""
+    """Base class of what proposes edits of graphs. To add one, subclass it and call `register_editor` with a kind.
+
+    ``clf.suggest`` asks `propose` for edits of a graph and `read` for the edited graphs, and predicts these.
+    """
 
     @abstractmethod
     def propose(self, graph: Graph, standardize: str | None) -> list[tuple[str, Any]]:

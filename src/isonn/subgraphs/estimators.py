@@ -375,9 +375,10 @@ class SubgraphEstimator(GraphEstimator):
 class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
     """Classify graphs by the connected subgraphs they contain, and show which of them decide.
 
-    Every connected subgraph of up to ``max_nodes`` nodes that occurs in at least two training graphs is a template. The
-    head weighs their counts by sums and logic. Predictions do not depend on node numbering. Use this model for
-    molecules, social networks and other graphs whose node order has no meaning. It does not need torch.
+    Every connected subgraph of up to ``max_nodes`` nodes that occurs in at least two training graphs is a template. A
+    linear model (sums) and boosted trees (logic) predict from their counts. Predictions do not depend on node
+    numbering. Use this model for molecules, social networks and other graphs whose node order has no meaning. It does
+    not need torch.
 
     Graphs must be undirected, and may have any size and be disconnected. Self-loops are ignored.
 

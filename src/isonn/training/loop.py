@@ -69,11 +69,16 @@ def train(
 
     Args:
         model: maps ``inputs[rows]`` to outputs.
+        inputs: the examples.
+        targets: one target per example.
         loss: mean loss of outputs and targets.
         schedule: epochs, learning rate, batches and when to stop.
         generator: random generator for shuffling the batches.
         checkpoint: where to save the run. Ctrl-C then finishes and saves the epoch first.
         report: called after each epoch.
+
+    Returns:
+        `History`: loss and seconds of each epoch.
 
     Example:
         >>> model, x = torch.nn.Linear(1, 1), torch.linspace(-1, 1, 20)[:, None]

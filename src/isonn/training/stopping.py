@@ -39,6 +39,10 @@ class Stopping(ABC):
 class EarlyStopping(Stopping):
     """Stop when the loss has not improved for ``patience`` epochs.
 
+    Args:
+        patience: number of epochs to wait for a lower loss.
+        best, waited: the lowest loss so far, and the epochs since; leave them out.
+
     Example:
         >>> stopping = EarlyStopping(patience=2)
         >>> [stopping.update(loss) for loss in (3.0, 2.0, 2.5, 2.1)]
@@ -65,6 +69,12 @@ class Settled(Stopping):
     The loss has settled when its lowest value lies below 90 % of its first value, and has fallen by less than 0.01 (or
     1 % of the first value, if that is less) in the last 25 epochs. A network that stays at its first loss never
     settles, so that a long plateau at the start is not taken for the end.
+
+    Args:
+        window: number of epochs without a fall.
+        left: share of the first loss below which the loss has to get.
+        fall: smallest decrease that counts.
+        first, best, mark, waited: the state of the rule; leave them out.
 
     Example:
         >>> rule = Settled(window=2)

@@ -80,6 +80,16 @@ class IsoLayer(nn.Module):
             parametrize.register_parametrization(self, "templates", _Symmetric())
 
     def forward(self, graphs: Inputs, mask: Tensor | None = None) -> Tensor:
+        """Return the map of each template over the windows of each graph.
+
+        Args:
+            graphs: adjacency matrices of shape (batch, n, n), or a `WindowBank` or `CertifiedWindows`.
+            mask: booleans of shape (batch, n), True for nodes that exist. Windows with another node get no share of
+                the softmax; None uses all nodes.
+
+        Returns:
+            Tensor of shape (batch, c, m, m) with m = n - k + 1.
+        """
         maps: Tensor = self._similarities(graphs)
         there = None if mask is None else real_windows(mask, self.k, maps)
         if self.normalize == "templates":

@@ -46,6 +46,14 @@ class IsoStack(nn.Sequential):
         super().__init__(*(IsoLayer(k, c, matching, normalize, generator, symmetric) for c, k in layers))
 
     def forward(self, graphs: Inputs) -> Tensor:
+        """Return the maps of the last layer.
+
+        Args:
+            graphs: adjacency matrices of shape (batch, n, n), or a `WindowBank` or `CertifiedWindows`.
+
+        Returns:
+            Tensor of shape (batch, maps, m, m).
+        """
         batch = len(graphs)
         maps: Inputs = graphs
         for layer in self:
@@ -115,6 +123,14 @@ class IsoNN(nn.Module):
         self.head = MLP(count * side * side, hidden, outputs, generator)
 
     def forward(self, graphs: Inputs) -> Tensor:
+        """Return the logits of each graph.
+
+        Args:
+            graphs: adjacency matrices of shape (batch, n, n), or a `WindowBank` or `CertifiedWindows`.
+
+        Returns:
+            Tensor of shape (batch, outputs).
+        """
         logits: Tensor = self.head(self.features(graphs).flatten(1))
         return logits
 

@@ -25,21 +25,33 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Alert:
-    """A structural alert.
+    """A group or piece of molecules that warns of a class.
+
+    It is judged only on folds of the molecules that it was found without: the search is repeated without each fold.
 
     Attributes:
-        name, relation: the group that it "is", or that each match of a piece "contains"; "" if there is none.
+        name: the group that the alert is, or that each match of a piece contains; "" for a piece without a name.
+        relation: "is", "contains" or "", accordingly.
         smarts: the pattern.
-        smiles: what it matches in the first example; a single atom with its neighbours.
+        smiles: the match in the first example; a single atom is shown with its neighbours.
         molecules: number of molecules that contain it.
-        support: those of them it was judged on: folds without which it was chosen again.
-        hits: those of the class.
-        precision: hits / support, with a 95 % interval (Wilson).
-        lift: precision over the share of the class; its interval takes that share as exact.
+        support: number of these that it was judged on.
+        hits: number of the judged molecules that belong to the class.
+        precision: hits / support.
+        precision_interval: its 95 % interval (Wilson).
+        lift: precision divided by the share of the class.
+        lift_interval: its 95 % interval, with the share of the class taken as exact.
         model: mean probability that the model gives to molecules with it.
-        folds: number of folds without which it was chosen again.
+        folds: number of folds that it was judged on.
         members: groups within it whose precision does not differ.
         examples: different molecules of the class that contain it, as SMILES.
+
+    Example:
+        >>> smiles = [f"{'C' * n}{end}" for n in range(3, 15) for end in ("C(=O)O", "CO", "CN", "C(=O)OC")]
+        >>> y = [int(s.endswith("(=O)O")) for s in smiles]
+        >>> alert = isonn.SubgraphClassifier(random_state=0).fit(smiles, y).alerts(smiles, y)[0]
+        >>> alert.title, alert.hits, alert.support
+        ('carboxylic acid', 12, 12)
     """
 
     name: str
@@ -83,7 +95,7 @@ class Alert:
 
 @dataclass(frozen=True, eq=False)
 class Alerts(Sequence[Alert]):
-    """Alerts, the surest first.
+    """A list of `Alert`, the surest first, from ``clf.alerts(X, y)``.
 
     Attributes:
         alerts: the same as a list.
@@ -92,6 +104,13 @@ class Alerts(Sequence[Alert]):
         rule: metrics of the rule "any alert is present" with the lists chosen without each fold, and the accuracy of
             the model where it is known.
         n_folds: number of folds.
+
+    Example:
+        >>> smiles = [f"{'C' * n}{end}" for n in range(3, 15) for end in ("C(=O)O", "CO", "CN", "C(=O)OC")]
+        >>> y = [int(s.endswith("(=O)O")) for s in smiles]
+        >>> alerts = isonn.SubgraphClassifier(random_state=0).fit(smiles, y).alerts(smiles, y)
+        >>> alerts.label, alerts.base, len(alerts)
+        (1, 0.25, 1)
     """
 
     alerts: list[Alert]
