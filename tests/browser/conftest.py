@@ -125,7 +125,7 @@ def report(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("report")
     run, data = make_run(folder)
-    write(folder / "report.html", report_page(run, data=str(data), quiet=True).text)
+    write(folder / "report.html", report_page(run, data=str(data)).text)
     return folder / "report.html"
 
 
@@ -162,11 +162,11 @@ def make_model_page(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest
     from isonn.report.page_models import held_out
 
     few = mutag[:60]
-    panels = ModelPage(held_out(clf, few), quiet=True).cases.panels
+    panels = ModelPage(held_out(clf, few)).cases.panels
 
     def make(number: int) -> Path:
         path = tmp_path_factory.mktemp("large") / "large.html"
-        page = ModelPage(held_out(clf, few), quiet=True)
+        page = ModelPage(held_out(clf, few))
         many = [copy(panels[i % len(panels)]) for i in range(number)]
         for i, panel in enumerate(many):
             panel.number, panel.name = i, str(i)
@@ -185,7 +185,7 @@ def explained(browser: Any, clf: Any, mutag: Any, tmp_path_factory: pytest.TempP
     from isonn.report.page import write
 
     path = tmp_path_factory.mktemp("explained") / "mutag.html"
-    write(path, explain_page(clf, mutag, range(10), quiet=True)[0])
+    write(path, explain_page(clf, mutag, range(10))[0])
     return path
 
 
@@ -203,7 +203,7 @@ def matrix_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     graphs = isonn.as_graphset(weights + weights.transpose(0, 2, 1), y=np.arange(12) % 2)
     clf = isonn.IsoNNClassifier(k=2, c=2, epochs=3, hidden=(8,), random_state=0).fit(graphs)
     path = tmp_path_factory.mktemp("matrix") / "matrix.html"
-    write(path, explain_page(clf, graphs, range(6), quiet=True)[0])
+    write(path, explain_page(clf, graphs, range(6))[0])
     return path
 
 
@@ -214,7 +214,7 @@ def comparison(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     from isonn.report.run_page import report_page
 
     folder = tmp_path_factory.mktemp("comparison")
-    write(folder / "compare.html", report_page(make_comparison(folder), quiet=True).text)
+    write(folder / "compare.html", report_page(make_comparison(folder)).text)
     return folder / "compare.html"
 
 

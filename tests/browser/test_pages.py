@@ -51,7 +51,7 @@ def test_long_names_do_not_widen_the_page(open_page, clf, mutag, tmp_path):
     from isonn.report.explain_page import explain_page
 
     named = replace(mutag[:3], ids=np.array(["n" * 10_000, "a long name of words " * 40, EVIL]))
-    (tmp_path / "long.html").write_text(explain_page(clf, named, quiet=True)[0])
+    (tmp_path / "long.html").write_text(explain_page(clf, named)[0])
     page = open_page(tmp_path / "long.html", width=390)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 

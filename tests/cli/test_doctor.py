@@ -60,12 +60,6 @@ def test_a_wrong_data_folder_is_a_problem():
     assert "ISONN_DATA=nowhere/at/all is not a folder" in found.stdout
 
 
-def test_isonn_alone_prints_three_lines_to_start_with():
-    found = run()
-    assert found.returncode == 0
-    assert len(found.stdout.strip().splitlines()) == 3
-
-
 @pytest.mark.filterwarnings("default::isonn.errors.IsoNNWarning")
 def test_quiet_prints_no_warnings(tmp_path):
     pytest.importorskip("rdkit")

@@ -108,7 +108,7 @@ def test_a_learning_curve_is_resumed_printed_and_shown_in_the_report(data: Path,
             assert value == pytest.approx(100 * np.mean([one["metrics"]["accuracy"] for one in part]))
             assert f"{value:.1f}" in first.output
     assert (out / "results.md").read_text().rstrip().endswith("|")
-    text = report_page(out, quiet=True).text
+    text = report_page(out).text
     assert "Learning curves" in text
 
 

@@ -77,8 +77,6 @@ def test_explain_writes_the_graphs_that_are_named(made, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "error", "complaint"),
     [
-        (["report", "{tmp}/nothing"], InputError, "is not a folder"),
-        (["report", "{tmp}"], InputError, "has no isonn results"),
         (
             ["explain", "{model}", "{data}", "--graph", "99", "--out", "{tmp}/p.html"],
             InputError,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 pytest.importorskip("rdkit")
@@ -39,15 +38,6 @@ def test_hydrogens_close_the_bonds(smiles, pattern, left):
     result = delete_atoms(graph, atoms)
     assert canonical_smiles(isonn.as_graphset([result])).tolist() == [Chem.CanonSmiles(left)]
     assert result.n == graph.n - len(atoms)
-
-
-@pytest.mark.parametrize("smiles", SMILES)
-def test_deleting_nothing_changes_nothing(smiles):
-    graph = from_smiles([smiles], standardize="none")[0]
-    same = delete_atoms(graph, [])
-    np.testing.assert_array_equal(same.node_labels, graph.node_labels)
-    np.testing.assert_array_equal(same.edges, graph.edges)
-    np.testing.assert_array_equal(same.edge_labels, graph.edge_labels)
 
 
 @pytest.mark.parametrize("smiles", SMILES)

@@ -29,12 +29,10 @@ def test_the_first_reason_is_the_group_that_made_the_classes():
     graphs = isonn.molecules.from_smiles(list(found), y=np.array(list(found.values())))
     train, test = graphs[:160], graphs[160:]
     clf = isonn.SubgraphClassifier(random_state=0).fit(train)
-    page = ModelPage(held_out(clf, test), quiet=True)
+    page = ModelPage(held_out(clf, test))
     count = int(test.y.sum())
-    assert page.header.answers[0].startswith("Nitro on an aromatic ring ")
-    assert re.search(
-        r" (\d+) of the \1 molecules with nitro on an aromatic ring are of class 1", page.header.answers[0]
-    )
+    assert page.header.answer.startswith("Nitro on an aromatic ring ")
+    assert re.search(r" (\d+) of the \1 molecules with nitro on an aromatic ring are of class 1", page.header.answer)
     held = []
     for panel in page.cases.panels:
         if test.y[panel.number] == 1:

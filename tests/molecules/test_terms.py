@@ -178,14 +178,6 @@ def test_hydrogens_as_atoms_change_no_term_and_have_no_share(smiles):
     np.testing.assert_array_equal(shares[:, molecule.GetNumAtoms() :], 0)
 
 
-@pytest.mark.parametrize(
-    ("smiles", "aromatic", "aliphatic"),
-    [("c1ccc2ccccc2c1", 2, 0), ("C1CC2CCC1C2", 0, 2), ("c1ccccc1C1CC1", 1, 1), ("CCO", 0, 0), ("C1CC1.c1ccccc1", 1, 1)],
-)
-def test_independent_rings_are_counted(smiles, aromatic, aliphatic):
-    assert (value(smiles, "aromatic rings"), value(smiles, "aliphatic rings")) == (aromatic, aliphatic)
-
-
 def test_a_table_has_a_row_per_molecule_and_a_column_per_term():
     table = term_table(from_smiles(SMILES, standardize="none"))
     assert table.shape == (len(SMILES), len(TERM_NAMES))

@@ -21,7 +21,7 @@ HEBREW = "\u05d2\u05e8\u05e3 \u05e9\u05dc \u05de\u05d5\u05dc\u05e7\u05d5\u05dc\u
 
 
 def page_of(clf, graphs: GraphSet) -> str:
-    return ModelPage(held_out(clf, graphs), quiet=True).html()
+    return ModelPage(held_out(clf, graphs)).html()
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_a_graph_of_5000_nodes_is_drawn_around_its_reason():
         owner, np.concatenate(cells), sizes, node_labels=np.concatenate(labels), y=np.array([1, 0] * 3)
     )
     clf = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs)
-    text, (panel,) = explain_page(clf, graphs, [0], quiet=True)
+    text, (panel,) = explain_page(clf, graphs, [0])
     assert re.search(r"The graph has 5,000 nodes; the 60 nearest to the reasons are drawn\.", text)
     assert panel.drawing.svg.count("<circle") <= 300
     assert set(panel.reasons[0].members) & {2500, 2501, 2502} or panel.reasons[0].members

@@ -69,7 +69,7 @@ def test_ranks_are_places_by_the_mean_and_ties_share(folder, sets):
 
 
 def test_the_page_leads_with_the_best_method(folder, sets):
-    page = report_page(folder, quiet=True)
+    page = report_page(folder)
     assert page.facts["datasets"] == ["set 0", "set 1", "set 2"]
     assert page.facts["results"] == (4 + 1 + 1) * 18
     text = page.text

@@ -21,7 +21,7 @@ import isonn
 from isonn.errors import InputError
 from isonn.experiments.validation import BOOTSTRAPS, metrics_of, scramble
 from isonn.graphs.isomorphism import graph_hashes
-from isonn.report.dossier import ABOUT, MISSING, check_about, write_dossier
+from isonn.report.dossier import ABOUT, MISSING, write_dossier
 from isonn.seeding import numpy_stream
 from isonn.targets import Labels, Numbers, target_from
 
@@ -199,15 +199,6 @@ def test_all_principles_and_settings_are_there(written):
     for name in model.get_params():
         assert f">{name}<" in page
     assert str(model.seed_) in page
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [({"titel": "x"}, "'titel', which is unknown; use title"), ({"title": 3}, "title in about.toml is 3; write it as")],
-)
-def test_an_unknown_or_odd_entry_is_named(content, words):
-    with pytest.raises(InputError, match=words):
-        check_about(content, "about.toml")
 
 
 def test_data_of_another_model_are_refused(graphs):

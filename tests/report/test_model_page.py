@@ -58,7 +58,7 @@ def clf(named):
 
 @pytest.fixture(scope="module")
 def page(clf, named):
-    return ModelPage(held_out(clf, named), most=20, quiet=True)
+    return ModelPage(held_out(clf, named), most=20)
 
 
 def test_every_count_of_the_answer_is_a_direct_count(clf, named, page):
@@ -66,7 +66,7 @@ def test_every_count_of_the_answer_is_a_direct_count(clf, named, page):
     template, positive = clf.reasons_[1][0].template, named.y == 1
     times = np.array([occurrences(graph, template) for graph in named])
     assert (times > 0).mean() > 0.9
-    assert page.header.answers[0] == (
+    assert page.header.answer == (
         f"The {positive.sum()} graphs that are mutagenic contain C:C:C {times[positive].mean():.1f} times "
         f"on average, the {(~positive).sum()} others {times[~positive].mean():.1f} times."
     )
@@ -76,11 +76,11 @@ def test_an_answer_about_a_piece_that_few_others_have_counts_the_graphs(mutag):
     fluorine = np.array([int((graph.node_labels == 3).any()) for graph in mutag])
     labelled = replace(mutag.with_y(fluorine), class_names={})
     clf = isonn.SubgraphClassifier(max_nodes=2, view="labels", head="linear", random_state=0).fit(labelled)
-    page = ModelPage(held_out(clf, labelled), most=20, quiet=True)
+    page = ModelPage(held_out(clf, labelled), most=20)
     held = np.array([occurrences(graph, clf.reasons_[1][0].template) > 0 for graph in mutag])
     positive = fluorine == 1
     numbers = [
-        int(number) for number in re.findall(r"\b\d+\b", re.sub(r"of class 1|contain.*?,", "", page.header.answers[0]))
+        int(number) for number in re.findall(r"\b\d+\b", re.sub(r"of class 1|contain.*?,", "", page.header.answer))
     ]
     assert numbers == [(held & positive).sum(), positive.sum(), (held & ~positive).sum(), (~positive).sum()]
     assert page.header.question == "Which graphs of MUTAG are of class 1, and why?"
@@ -109,7 +109,7 @@ def test_held_out_graphs_of_one_class_have_a_page(clf, named, tmp_path: Path):
 def test_the_counts_beside_a_reason_are_direct_counts_of_training_graphs(clf, named, page):
     assert not any(reason.held for panel in page.cases.panels for reason in panel.reasons)  # they are held out
     judged = replace(held_out(clf, named), train=np.arange(len(named)))
-    panels = Cases(judged, range(8), quiet=True).panels
+    panels = Cases(judged, range(8)).panels
     panel = next(panel for panel in panels if panel.reasons and panel.reasons[0].held)
     members = panel.reasons[0].members
     piece = as_networkx(named[panel.number]).subgraph(members)
@@ -221,7 +221,7 @@ def test_pieces_of_several_labels_are_counted_with_and_without_each_label(mutag)
     graphs = mutag.with_y(y)
     clf = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs[:120])
     held_graphs = graphs[120:]
-    page = ModelPage(held_out(clf, held_graphs), quiet=True)
+    page = ModelPage(held_out(clf, held_graphs))
     features = clf.transform(held_graphs).toarray() > 0
     for label, pieces in sorted(page.pieces.items()):
         for piece in pieces:
@@ -243,7 +243,7 @@ def test_a_reason_without_which_a_label_is_gone_says_so(mutag):
     graphs = mutag.with_y(np.column_stack([mutag.y == 1, mutag.sizes > 15]).astype(float))
     clf = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs)
     flips = set()
-    for panel in Cases(held_out(clf, graphs), range(30), quiet=True).panels:
+    for panel in Cases(held_out(clf, graphs), range(30)).panels:
         found = clf.explain(graphs[panel.number])
         for row, reason in zip(panel.reasons, found.reasons, strict=True):
             same = ((reason.without > 0.5) == (found.probabilities > 0.5)).all()
@@ -265,7 +265,7 @@ def test_the_first_reason_is_the_rule_that_made_the_classes(mutag, tmp_path: Pat
     train, test = np.arange(0, 188, 2), np.arange(1, 188, 2)
     clf = isonn.SubgraphClassifier(head="linear", random_state=0).fit(mutag[train], y[train])
     held = mutag[test].with_y(y[test])
-    page = ModelPage(held_out(clf, held), quiet=True)
+    page = ModelPage(held_out(clf, held))
     first = page.pieces[page.explained][0]
     assert page.explained == 1
     assert "N" in first.text
@@ -283,7 +283,7 @@ def test_the_first_reason_of_a_planted_motif_lies_in_it():
     planted = planted_motifs(n_graphs=120, seed=0)
     graphs, test = planted.graphs, np.arange(80, 120)
     clf = isonn.SubgraphClassifier(max_nodes=4, head="linear", random_state=0).fit(graphs[:80])
-    page = ModelPage(held_out(clf, graphs[test]), quiet=True)
+    page = ModelPage(held_out(clf, graphs[test]))
     piece = page.pieces[page.explained][0]
     assert ("class 0", 0) in [count[:2] for count in piece.counts]
     assert all(set(planted.motif_nodes[test[number]]) for number in piece.examples)
@@ -315,12 +315,12 @@ def test_an_answer_about_labels_and_about_a_class_that_is_there(mutag):
     y = np.stack([mutag.y == 1, mutag.sizes > 18], axis=1).astype(float)
     several = replace(mutag.with_y(y), class_names={}, target_names=("mutagenic", "large"))
     clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(several)
-    page = ModelPage(held_out(clf, several), most=5, quiet=True)
-    assert re.search(r"graphs that have label (mutagenic|large) contain", page.header.answers[0])
+    page = ModelPage(held_out(clf, several), most=5)
+    assert re.search(r"graphs that have label (mutagenic|large) contain", page.header.answer)
     three = mutag.with_y(np.digitize(mutag.sizes, (15, 20)))
     clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(three)
     two = three[three.y > 0]
-    page = ModelPage(held_out(clf, two), most=5, quiet=True)
-    assert re.search(r"graphs that are of class [12] contain", page.header.answers[0])
+    page = ModelPage(held_out(clf, two), most=5)
+    assert re.search(r"graphs that are of class [12] contain", page.header.answer)
     for pieces in page.pieces.values():
         assert all(piece.held > 0 for piece in pieces)  # none that no graph of the page contains

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sample_run import CLASSES, EVIL
 
 import isonn
 from isonn.errors import InputError, MissingDependencyError
@@ -33,7 +32,7 @@ from isonn.report.words import percent_text
 
 @pytest.fixture(scope="module")
 def page(run):
-    return report_page(run[0], data=str(run[1]), quiet=True)
+    return report_page(run[0], data=str(run[1]))
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +50,6 @@ def test_the_page_holds_every_section(page):
     assert page.text.count('<article class="card"') == 2
     assert page.facts["graphs"] == 8  # the test graphs of one fold of three
     assert page.facts["bytes"] == len(page.text.encode())
-
-
-def test_nothing_a_user_named_is_markup(page):
-    assert EVIL not in page.text
-    assert "<img src=x" not in page.text
-    assert CLASSES[0] not in page.text
-    assert CLASSES[1] not in page.text
-    assert page.text.count("<script>") == 1
-    assert page.text.count("<script ") == page.text.count("</script>") - 1 == 1  # the index is data
 
 
 def test_the_policy_names_the_hashes_of_the_one_script_and_style(page):
@@ -84,7 +74,7 @@ def test_the_model_shown_predicts_what_the_store_holds(run):
 
 def test_the_listed_matches_are_those_of_the_explanation(model):
     clf, graphs = model
-    (panel,) = Cases(held_out(clf, graphs), [3], quiet=True).panels
+    (panel,) = Cases(held_out(clf, graphs), [3]).panels
     matches = {(match.template, match.contribution, match.distance) for match in clf.explain(graphs[3]).matches}
     assert panel.matches
     assert {(match.template, match.contribution, match.distance) for match, _ in panel.matches} <= matches
@@ -94,7 +84,7 @@ def test_every_one_of_several_classes_has_its_probability(model):
     _, graphs = model
     y = np.arange(len(graphs)) % 3
     clf = isonn.IsoNNClassifier(k=2, c=1, epochs=2, hidden=(4,), random_state=0).fit(graphs, y)
-    (panel,) = Cases(held_out(clf, graphs.with_y(y)), [0], quiet=True).panels
+    (panel,) = Cases(held_out(clf, graphs.with_y(y)), [0]).panels
     names, shares = zip(*panel.probabilities, strict=True)
     assert names == ("class 0", "class 1", "class 2")
     np.testing.assert_allclose(shares, clf.predict_proba(graphs[:1])[0])
@@ -106,27 +96,27 @@ def test_half_a_run_has_a_page_that_says_so(run, tmp_path: Path):
     files[0].unlink()
     files[1].write_text("{")
     (folder / "results.json").write_text(json.dumps({"left_out": {"gcn": "it <b>has</b> no labels"}}))
-    text = report_page(folder, data=str(run[1]), quiet=True).text
+    text = report_page(folder, data=str(run[1])).text
     assert "2 of 18 jobs" in text
     assert "1 files could not be read" in text
     assert "gcn is left out: it &lt;b&gt;has&lt;/b&gt; no labels." in text
 
 
 def test_without_its_data_or_a_model_the_numbers_are_still_there(run, tmp_path: Path):
-    text = report_page(run[0], quiet=True).text
+    text = report_page(run[0]).text
     assert "give the file of its graphs" in text
     assert '<table class="results ' in text
     folder = Path(shutil.copytree(run[0], tmp_path / "trivial"))
     for file in (folder / "jobs").glob("*.json"):
         if json.loads(file.read_text())["job"]["method"] == "isonn":
             file.unlink()
-    assert "No method of this run gives reasons" in report_page(folder, data=str(run[1]), quiet=True).text
+    assert "No method of this run gives reasons" in report_page(folder, data=str(run[1])).text
 
 
 def test_a_saved_model_can_be_shown_instead(run, tmp_path: Path):
     graphs = load(run[1])
     isonn.IsoNNClassifier(k=2, c=3, epochs=1, hidden=(4,), random_state=0).fit(graphs).save(tmp_path / "model")
-    page = report_page(run[0], data=str(run[1]), model=tmp_path / "model", graphs_shown=5, quiet=True)
+    page = report_page(run[0], data=str(run[1]), model=tmp_path / "model", graphs_shown=5)
     assert (page.text.count('<article class="card"'), page.facts["graphs"]) == (3, 5)
     assert "5 of 24 graphs" in page.text
     assert "it may have been fitted to some of them" in page.text
@@ -136,7 +126,7 @@ def test_a_graph_too_small_for_any_match_says_so():
     small, large = np.ones((2, 2)) - np.eye(2), np.ones((5, 5)) - np.eye(5)
     graphs = isonn.as_graphset([small, large, small, large], [0, 1, 0, 1])
     clf = isonn.IsoNNClassifier(k=3, c=1, epochs=1, hidden=(4,), random_state=0).fit(graphs)
-    text, shown = explain_page(clf, graphs, [0, 1], quiet=True)
+    text, shown = explain_page(clf, graphs, [0, 1])
     assert [len(panel.matches) > 0 for panel in shown] == [False, True]
     assert [len(panel.reasons) > 0 for panel in shown] == [False, True]
     assert "No piece of this graph speaks for or against the prediction" in text
@@ -146,7 +136,7 @@ def test_several_labels_a_graph_are_explained_by_the_likeliest(model):
     _, graphs = model
     y = np.array([[1, 0, 1], [0, 1, 1]] * 6)
     clf = isonn.IsoNNClassifier(k=2, c=1, epochs=2, hidden=(4,), random_state=0).fit(graphs, y)
-    text, (panel,) = explain_page(clf, graphs.with_y(y), [0], quiet=True)
+    text, (panel,) = explain_page(clf, graphs.with_y(y), [0])
     assert panel.truth is None
     assert panel.confidence == pytest.approx(clf.predict_proba(graphs[:1]).max())
     assert "in truth" not in text
@@ -155,25 +145,25 @@ def test_several_labels_a_graph_are_explained_by_the_likeliest(model):
 def test_another_class_than_the_predicted_one_has_its_name_beside_its_probability(model):
     clf, graphs = model
     other = int(1 - clf.predict(graphs[:1])[0])
-    _, (panel,) = explain_page(clf, graphs, [0], quiet=True, label=other)
+    _, (panel,) = explain_page(clf, graphs, [0], label=other)
     assert panel.certainty == f"class {other} {percent_text(clf.predict_proba(graphs[:1])[0, other])}"
 
 
 def test_a_graph_that_is_not_there_is_refused(model):
     clf, graphs = model
     with pytest.raises(InputError, match="graph 12 is out of range: planted house has graphs 0 to 11"):
-        explain_page(clf, graphs, [0, 12], quiet=True)
+        explain_page(clf, graphs, [0, 12])
     with pytest.raises(InputError, match="graph -1"):
-        explain_page(clf, graphs, [-1], quiet=True)
+        explain_page(clf, graphs, [-1])
 
 
 def test_a_model_that_cannot_take_or_explain_the_graphs_is_refused(model, mutag):
     clf, graphs = model
     with pytest.raises(InputError, match="more than the 10 that this IsoNNClassifier"):
-        explain_page(clf, mutag, [0], quiet=True)
+        explain_page(clf, mutag, [0])
     trivial = isonn.baselines.MajorityClassifier().fit(graphs)
     with pytest.raises(InputError, match="MajorityClassifier in .* cannot be explained"):
-        explain_page(trivial, graphs, [0], quiet=True)
+        explain_page(trivial, graphs, [0])
 
 
 def test_a_page_replaces_an_older_one_whole(tmp_path: Path):
@@ -189,7 +179,7 @@ def test_a_page_replaces_an_older_one_whole(tmp_path: Path):
 def test_without_jinja2_the_extra_is_named_before_any_work(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'isonn\[report\]'"):
-        report_page(run[0], quiet=True)
+        report_page(run[0])
 
 
 def test_a_run_of_subgraph_templates_shows_those(mutag, tmp_path: Path):
@@ -199,7 +189,7 @@ def test_a_run_of_subgraph_templates_shows_those(mutag, tmp_path: Path):
     settings = {"isonn-subgraph": {"max_nodes": 3, "n_templates": 4}, "isonn": {"k": 2, "c": 1, "epochs": 1}}
     jobs = plan(few, ["isonn", "isonn-subgraph"], settings, "paper", 1)
     list(execute(jobs, {few.name: few}, Store(tmp_path / "run")))
-    page = report_page(tmp_path / "run", data=str(tmp_path / "few.npz"), graphs_shown=4, quiet=True)
+    page = report_page(tmp_path / "run", data=str(tmp_path / "few.npz"), graphs_shown=4)
     assert "isonn-subgraph, fitted on the" in page.text
     assert page.facts["graphs"] == 4
     assert page.facts["reasons"] > 1

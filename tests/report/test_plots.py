@@ -51,11 +51,6 @@ def test_times_share_a_panel_are_per_epoch_and_on_a_log_axis_when_they_span_a_de
     assert "0.0" not in shown
 
 
-def test_methods_are_told_apart_where_there_is_one_dataset(tmp_path: Path) -> None:
-    plot_sweep(SECONDS, [row(2), row(3), row(2, method="isonn-fast"), row(3, method="isonn-fast")], tmp_path)
-    assert {"isonn", "isonn-fast"} <= set(texts(tmp_path / "time.svg"))
-
-
 def test_losses_go_by_epoch(tmp_path: Path) -> None:
     curve = tuple(1 / (1 + epoch) ** 2 for epoch in range(60))
     plot_sweep(LOSS, [replace(ROW, loss=curve)], tmp_path)

@@ -75,13 +75,13 @@ def pages(run, evil, tmp_path_factory) -> dict[str, tuple[list[Section], str]]:
         for module in (model_page, run_page, explain_page):
             patch.setattr(module, "render_page", keeping)
         made = {
-            "model": lambda: model_page.ModelPage(held_out(clf, evil), quiet=True).html(),
-            "windows": lambda: model_page.ModelPage(held_out(windows, few), quiet=True).html(),
-            "molecules": lambda: model_page.ModelPage(held_out(reg, molecules), quiet=True).html(),
-            "run": lambda: run_page.report_page(run[0], data=str(run[1]), quiet=True).text,
-            "explain": lambda: explain_page.explain_page(windows, few, [0, 1], quiet=True)[0],
-            "suggest": lambda: explain_page.explain_page(clf, few, [0], quiet=True, suggest="")[0],
-            "comparison": lambda: run_page.report_page(make_comparison(folder), quiet=True).text,
+            "model": lambda: model_page.ModelPage(held_out(clf, evil)).html(),
+            "windows": lambda: model_page.ModelPage(held_out(windows, few)).html(),
+            "molecules": lambda: model_page.ModelPage(held_out(reg, molecules)).html(),
+            "run": lambda: run_page.report_page(run[0], data=str(run[1])).text,
+            "explain": lambda: explain_page.explain_page(windows, few, [0, 1])[0],
+            "suggest": lambda: explain_page.explain_page(clf, few, [0], suggest="")[0],
+            "comparison": lambda: run_page.report_page(make_comparison(folder)).text,
         }
         for name, make in made.items():
             text = make()
@@ -130,7 +130,7 @@ def test_a_page_explains_every_graph_once_and_counts_every_graph_once(mutag, mon
     monkeypatch.setattr(clf.vectorizer_, "transform", lambda graphs: counted.append(len(graphs)) or count(graphs))
     for name in ("predict", "predict_proba"):  # an explanation holds the prediction
         monkeypatch.setattr(clf, name, None)
-    model_page.ModelPage(held_out(clf, few), quiet=True).html()
+    model_page.ModelPage(held_out(clf, few)).html()
     assert (len(explained), sum(counted)) == (40, 40)
 
 
@@ -138,7 +138,7 @@ def test_a_page_explains_every_graph_once_and_counts_every_graph_once(mutag, mon
 def test_predictions_of_a_page_are_those_of_its_models(mutag):
     few = mutag[:40]
     judged = cross_fitted(isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(few), few)
-    numbers, predicted = Cases(judged, range(25), quiet=True).predictions  # the other 15 have no panel
+    numbers, predicted = Cases(judged, range(25)).predictions  # the other 15 have no panel
     for number, answer in zip(numbers, predicted, strict=True):
         (model,) = [model for model, tested in judged.shown if number in tested]
         assert model.predict(few[[number]]) == [answer]
@@ -148,7 +148,7 @@ def test_a_page_warns_once_of_labels_that_no_training_graph_has(mutag):
     rare = np.array([(graph.node_labels > 2).any() for graph in mutag])  # halogens
     clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(mutag[~rare])
     graphs = mutag[np.flatnonzero(rare)[:3]]
-    cases = Cases(held_out(clf, graphs), range(3), quiet=True)
+    cases = Cases(held_out(clf, graphs), range(3))
     with pytest.warns(IsoNNWarning, match=r"never seen in training.*\(and 2 more graphs like this one\)") as warned:
         cases.panels  # noqa: B018
     assert len(warned) == 1

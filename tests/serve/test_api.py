@@ -189,7 +189,7 @@ def test_labels_that_the_model_does_not_have_are_refused(client, mutag):
         ({"op": "label", "node": 0}, "label is None; give the new label of node 0"),
         ({"op": "label", "node": 0, "label": "Xx"}, "label has 'Xx'; the labels are C, N, O"),
         ({"op": "edge", "nodes": [0, 1], "weight": "heavy"}, "weight is 'heavy'; give a number"),
-        ({"op": "edge", "nodes": [0, True]}, "nodes is a JSON array of length 2; give two whole numbers"),
+        ({"op": "edge", "nodes": [0, True]}, "nodes has True; give two whole numbers"),
     ]:
         answer = client.post("/v1/whatif", json={"model": "mutag", "graphs": [graph], "edit": edit})
         assert (answer.status_code, sentence in answer.json()["error"]) == (422, True), answer.text

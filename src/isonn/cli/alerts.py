@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from isonn.cli import options as opt
 from isonn.cli.options import new_path, option
-from isonn.cli.reading import graphs_of
+from isonn.cli.reading import graphs_of, model_with
 
 
 @opt.reads("smiles target values")
@@ -30,15 +30,10 @@ def alerts(
     The class is yes or active, else the second of two, unless --label names it. Precision is counted on molecules that
     took no part in choosing an alert: the list is chosen again without each fold of DATA.
     """
-    import isonn
     from isonn.errors import InputError
     from isonn.screening.sources import label_of, target_names
 
-    clf = isonn.load_model(model)
-    if not hasattr(clf, "alerts"):
-        raise InputError(
-            f"{model} holds a model of class {type(clf).__name__}; alerts need a model of --method isonn-subgraph"
-        )
+    clf = model_with(model, "alerts", "alerts need a model of --method isonn-subgraph")
     if not hasattr(clf, "classes_"):
         raise InputError(
             f"{model} predicts numbers, and alerts warn of a class; fit classes, such as values above a threshold, or "

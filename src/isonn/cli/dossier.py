@@ -14,7 +14,7 @@ else:
 
 from isonn.cli import options as opt
 from isonn.cli.options import new_path, option
-from isonn.cli.reading import graphs_of
+from isonn.cli.reading import graphs_of, model_with
 
 
 @opt.reads("smiles target censored values")
@@ -35,18 +35,13 @@ def dossier(
     DATA are the graphs the model was fitted to; others among them serve as an external set. The model is fitted again
     for held-out predictions, in folds of equal graphs and, for molecules, of scaffolds.
     """
-    import isonn
     from isonn.errors import InputError
     from isonn.report.dossier import ABOUT, with_value, write_dossier
 
     if out.suffix not in (".html", ".json"):
         raise InputError(f"--out {out} must end in .html or .json")
     said = {} if about is None else _read_about(about)
-    clf = isonn.load_model(model)
-    if not isinstance(clf, (isonn.SubgraphClassifier, isonn.SubgraphRegressor)):
-        raise InputError(
-            f"a dossier needs a subgraph model, and {model} holds a model of class {type(clf).__name__}; fit one"
-        )
+    clf = model_with(model, "vectorizer_", "dossiers need a model of --method isonn-subgraph")
     if clf.n_templates is not None:
         raise InputError(f"{model} is a short list, which was chosen on all graphs; fit it without --templates")
     graphs = graphs_of(data, clf, **options)

@@ -53,7 +53,7 @@ def explain(
     explained = label_of(clf, label)
     graphs = given_graphs(data, clf, **options)
     wanted = (goal or "") if suggest else None
-    text, shown = explain_page(clf, graphs, graph, model, quiet=as_json or out is None, label=explained, suggest=wanted)
+    text, shown = explain_page(clf, graphs, graph, model, label=explained, suggest=wanted)
     if out is not None:
         write(out, text)
     if as_json:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from isonn.cli import options as opt
 from isonn.cli.options import argument, new_path, option
-from isonn.cli.reading import graphs_of
+from isonn.cli.reading import graphs_of, model_with
 
 
 @opt.reads("target select runs missing join_case")
@@ -37,7 +37,6 @@ def findings(
     import json
     from dataclasses import asdict
 
-    import isonn
     from isonn.connectomes import brain_page, save_figures
     from isonn.connectomes import findings as find
     from isonn.connectomes.figures import write_pdf
@@ -50,11 +49,7 @@ def findings(
     sets = out.with_name(f"{out.stem}-sets.csv") if out is not None and out.suffix == ".csv" else None
     if sets is not None:
         check_new(sets, "another --out")
-    clf = isonn.load_model(model)
-    if not hasattr(clf, "connections_"):
-        raise InputError(
-            f"{model} holds a model of class {type(clf).__name__}; findings need a model of --method isonn-aligned"
-        )
+    clf = model_with(model, "connections_", "findings need a model of --method isonn-aligned")
     graphs = None if data is None else graphs_of(data, clf, **options)
     result = find(clf, label_of(clf, label), atlas=atlas, top=top, data=graphs)
     if figures is not None:

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 LARGE = 64 * 2**20
 
 
+def model_with(path: Path, attribute: str, needed: str) -> Any:
+    """Load a model; raise `InputError` with what is needed if it does not have an attribute."""
+    import isonn
+    from isonn.errors import InputError
+
+    clf = isonn.load_model(path)
+    if not hasattr(clf, attribute):
+        raise InputError(f"{path} holds a model of class {type(clf).__name__}; {needed}")
+    return clf
+
+
 def graphs_of(data: str, clf: Any, **options: Any) -> GraphSet:
     """Read DATA whole, for a fitted model: graphs with or without a target; warn about unusable rows."""
     import isonn

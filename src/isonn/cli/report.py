@@ -27,7 +27,7 @@ def report(
     from isonn.report.page import write
     from isonn.report.run_page import report_page
 
-    page = report_page(folder, data, model, graphs, quiet=as_json)
+    page = report_page(folder, data, model, graphs)
     target = out if out is not None else folder / "report.html"
     write(target, page.text)
     if as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from isonn.cli import options as opt
 from isonn.cli.options import argument, option
-from isonn.cli.reading import given_graphs
+from isonn.cli.reading import given_graphs, model_with
 
 if TYPE_CHECKING:
     from isonn.targets import Target
@@ -28,17 +28,12 @@ def suggest(
 
     Of several labels or columns, --label names the one that --goal is about.
     """
-    import isonn
     from isonn.errors import InputError
     from isonn.explain.suggest import read_goal
     from isonn.graphs.io.target_column import unit_of
     from isonn.screening.sources import label_of
 
-    clf = isonn.load_model(model)
-    if not hasattr(clf, "suggest"):
-        raise InputError(
-            f"{model} holds a model of class {type(clf).__name__}, which makes no suggestions; use a subgraph model"
-        )
+    clf = model_with(model, "suggest", "suggestions need a model of --method isonn-subgraph")
     graphs = given_graphs([graph], clf)
     rows = graphs.table["row"].tolist() if "row" in graphs.table else list(range(len(graphs)))
     if number not in rows:

@@ -77,7 +77,7 @@ class Columns:
 
     def named(self, asked: str | Sequence[str]) -> list[str]:
         """Return the columns with these names, or "all" targets; a comma separates names unless it is part of one."""
-        if self.asks_for_all(asked):
+        if self._asks_for_all(asked):
             targets = [name for name, column in self.facts.items() if column.present and self._is_one_of_all(name)]
             if not targets:
                 raise DatasetError(f"{self.path} has no column that may be a target beside ids and structures; add one")
@@ -87,11 +87,16 @@ class Columns:
         names = list(self.facts)
         return list(dict.fromkeys(choose_column(self.path, names, text.strip(), "target") for text in texts))
 
-    def asks_for_all(self, asked: str | Sequence[str] | None) -> bool:
+    def true_values(self, asked: str | Sequence[str] | None, likely: Sequence[str]) -> list[str]:
+        """Return the targets of a fitted model: the columns it was fitted to, unless others are requested."""
+        of_model = self._of_model(likely) if asked is None or self._asks_for_all(asked) else []
+        return of_model if of_model or asked is None else self.named(asked)
+
+    def _asks_for_all(self, asked: str | Sequence[str]) -> bool:
         """Return whether a target means every column that may be one; a column may be called so."""
         return asked in (ALL, [ALL], (ALL,)) and not _called(ALL, self.facts)
 
-    def of_model(self, likely: Sequence[str]) -> list[str]:
+    def _of_model(self, likely: Sequence[str]) -> list[str]:
         """Return the columns that a model was fitted to, with or without their units; [] unless all are there.
 
         Without ``likely`` names, return the only column that may be a target.

@@ -146,14 +146,12 @@ class MoleculeReader(RowReader):
         """Return all molecules, with or without a target, and the rows that are not molecules."""
         chosen = Options(**options)
         records = list(self.records(path, chosen.smiles))
-        columns, asked = Columns(path, (record.cells for record in records)), chosen.target
-        if asked is None:
-            asked = columns.of_model(likely)
-            asked = asked if all(columns.facts[name].present for name in asked) else []
-        elif columns.asks_for_all(asked):
-            asked = columns.of_model(likely) or asked
+        columns = Columns(path, (record.cells for record in records))
+        targets = columns.true_values(chosen.target, likely)
+        if chosen.target is None and not all(columns.facts[name].present for name in targets):
+            targets = []
         try:
-            plan = _plan(columns, replace(chosen, target=asked))
+            plan = _plan(columns, replace(chosen, target=targets))
         except DatasetError as error:  # a fitted model can do without the column
             if chosen.target is not None:
                 raise
@@ -187,9 +185,7 @@ class MoleculeReader(RowReader):
         """Return the targets (named by the user, those of the model, or the only one that fits) and the ids."""
         others = {name: i for i, name in enumerate(names) if any(cells[i] != source for source, cells in rows)}
         columns = Columns(path, ({name: cells[i] for name, i in others.items()} for _, cells in rows), others or names)
-        targets = columns.of_model(likely) if target is None or columns.asks_for_all(target) else []
-        if target is not None and not targets:
-            targets = columns.named(target)
+        targets = columns.true_values(target, likely)
         return targets, columns.ids(targets)
 
     def _graphs(

@@ -39,7 +39,6 @@ class Cases:
     Args:
         models: the models of the page and the graphs that each explains.
         shown: numbers of the graphs that have a panel, in this order.
-        quiet: hide the progress bar.
         label: the class or column to explain; None explains the predicted one.
 
     Attributes:
@@ -50,11 +49,11 @@ class Cases:
         look: the look of labels.
     """
 
-    def __init__(self, models: PageModels, shown: Sequence[int], quiet: bool = False, label: Any = None) -> None:
+    def __init__(self, models: PageModels, shown: Sequence[int], label: Any = None) -> None:
         self.models, self.clf, self.graphs, self.shown = models, models.clf, models.graphs, list(shown)
         self.target: Target = models.clf.target_
         self.naming, self.look = Naming.of(self.graphs), symbols(self.graphs)
-        self._quiet, self._room = quiet, KEPT
+        self._room = KEPT
         self._model = {int(number): model for model, numbers in models.shown for number in numbers}
         self._label = label
         self._explanations: dict[int, Explanation] = {}
@@ -78,7 +77,7 @@ class Cases:
         """The graphs that are shown, each with its prediction, drawing and reasons."""
         train = self.models.train
         holders, made = Holders(self.graphs[train]) if len(train) else None, []
-        with bar("explaining graphs", len(self.shown), show=not self._quiet) as report:
+        with bar("explaining graphs", len(self.shown)) as report:
             for start in range(0, len(self.shown), AT_ONCE):
                 numbers = self.shown[start : start + AT_ONCE]
                 explanations = [self.explanation(number) for number in numbers]

@@ -36,7 +36,6 @@ def explain_page(
     graphs: GraphSet,
     numbers: Sequence[int] | None = None,
     source: Path | None = None,
-    quiet: bool = False,
     label: Any = None,
     suggest: str | None = None,
 ) -> tuple[str, list[Panel]]:
@@ -46,7 +45,6 @@ def explain_page(
         clf: a fitted model.
         numbers: which graphs; None uses the first few.
         source: file of the model.
-        quiet: hide the progress bar.
         label: the class or column to explain; None explains the predicted one.
         suggest: the goal of edits to show, as text; "" means the other of two classes, None shows none.
     """
@@ -57,7 +55,7 @@ def explain_page(
     chosen = _numbers(graphs, numbers)
     check_takes(clf, graphs[chosen], source or Path("the model"))
     models = PageModels(graphs, clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
-    cases = Cases(models, chosen, quiet, label)
+    cases = Cases(models, chosen, label)
     facts = [
         ("model", type(clf).__name__ + (f" from {source.name}" if source is not None else "")),
         ("data", f"{graphs.name}: {count_text(len(graphs), cases.naming.noun)}"),
@@ -126,7 +124,7 @@ def _first_screen(cases: Cases) -> tuple[str, Header]:
     header = Header(
         kicker=_KICKER,
         question=f"What does the model see in {of} {noun}s{where}?",
-        answers=[_answer_of_several(panels)],
+        answer=_answer_of_several(panels),
         tiles=_tiles_of_several(panels),
         example=example_of(panels),
         how=f"{_which(panels)} {how}".strip(),
@@ -161,7 +159,7 @@ def _tiles_of_several(panels: Sequence[Panel]) -> list[Tile]:
     about, values = f"of {len(panels)} {panels[0].noun}s", [panel.value for panel in panels if panel.value is not None]
     if values:
         unit = panels[0].unit
-        mean = Tile("Mean prediction", number_text(sum(values) / len(values), unit), about, main=True)
+        mean = Tile("Mean prediction", number_text(sum(values) / len(values), unit), about)
         return [
             mean,
             Tile("Predictions", f"{min(values):.3g} to {number_text(max(values), unit)}", "lowest to highest"),
@@ -170,7 +168,7 @@ def _tiles_of_several(panels: Sequence[Panel]) -> list[Tile]:
     counts = [(f"Predicted {name}", str(n), about) for name, n in Counter(p.predicted for p in panels).most_common(2)]
     if judged:
         counts.insert(0, ("Correct", percent_text(sum(judged) / len(judged)), f"{sum(judged)} of {len(judged)}"))
-    return [Tile(*count, main=i == 0) for i, count in enumerate(counts[:2])]
+    return [Tile(*count) for count in counts[:2]]
 
 
 def _header_of_graph(panel: Panel, name: str, how: str = "") -> Header:
@@ -180,7 +178,7 @@ def _header_of_graph(panel: Panel, name: str, how: str = "") -> Header:
         question = f"Which labels does {name} have, and why?"
         likely = "None is likely" if panel.predicted == "no label" else panel.predicted
         answer = f"{likely} ({panel.certainty}). {answer}"
-    return Header(_KICKER, question, [answer], _tiles(panel), how=f"{_which([panel])} {how}".strip())
+    return Header(_KICKER, question, answer, _tiles(panel), how=f"{_which([panel])} {how}".strip())
 
 
 def _tiles(panel: Panel) -> list[Tile]:
@@ -189,7 +187,7 @@ def _tiles(panel: Panel) -> list[Tile]:
     about = panel.explained.removeprefix("the value")
     if panel.confidence is not None:
         about = f"probability of {panel.explained}"
-    tiles = [Tile("Predicted", value, about, main=True)]
+    tiles = [Tile("Predicted", value, about)]
     if panel.reasons and panel.reasons[0].without:
         first = panel.reasons[0]
         then = f"then predicted {first.flips}" if first.flips else "the prediction stays" if panel.confidence else about

@@ -34,8 +34,6 @@ from isonn.targets import as_y
 GRAPHS = 1000
 #: Graphs predicted with a lower probability are not chosen for the first screen if there is another one.
 SURE = 0.8
-#: What the first screen says: a sentence, and a graph that shows it.
-Answer = tuple[str, Example | None]
 #: A page is cross-fitted if the model was fitted to more than this share of its graphs; fewer are left out.
 MOSTLY = 0.5
 
@@ -61,7 +59,7 @@ def report_model(clf: Any, X: Any, y: Any, path: str | Path, cross_fit: bool | N
         if cross_fit:  # folds may lack rare labels; no need to warn
             warnings.simplefilter("ignore", IsoNNWarning)
         models = cross_fitted(clf, graphs) if cross_fit else held_out(clf, graphs, left_out)
-        text = ModelPage(models, quiet=True).html()
+        text = ModelPage(models).html()
     write(Path(path), text)
 
 
@@ -85,12 +83,11 @@ class ModelPage:
     Args:
         models: the model, the models that explain each graph, and graphs with y.
         most: maximum number of graphs in the gallery.
-        quiet: hide the progress bar.
     """
 
-    def __init__(self, models: PageModels, most: int = GRAPHS, quiet: bool = False) -> None:
+    def __init__(self, models: PageModels, most: int = GRAPHS) -> None:
         self.models, self.graphs = models, models.graphs
-        self.cases = Cases(models, np.sort(models.numbers)[:most].tolist(), quiet)
+        self.cases = Cases(models, np.sort(models.numbers)[:most].tolist())
 
     def html(self) -> str:
         """Return the page as text."""
@@ -116,23 +113,22 @@ class ModelPage:
 
     @cached_property
     def header(self) -> Header:
-        """The first screen."""
-        trivial = trivial_tile(self.graphs, self.cases.target)
+        """The first screen: the answer names units where graphs have such, else pieces."""
+        cases, explained, trivial = self.cases, self.explained, trivial_tile(self.graphs, self.cases.target)
+        if self.units:
+            answer, example = self.units[0].sentence, example_of_units(cases, self.units[0])
+        else:
+            pieces = self.pieces.get(explained, [])
+            piece = next((piece for piece in pieces if piece.marks), next(iter(pieces), None))
+            answer, example = _answer_text(cases, explained, piece), _example(cases, explained, piece)
         return Header(
             kicker="isonn report",
-            question=question_text(self.cases, self.explained),
-            answers=[self.answer[0]],
+            question=question_text(cases, explained),
+            answer=answer,
             tiles=[self.tile] if trivial is None else [self.tile, trivial],
-            example=self.answer[1],
+            example=example,
             how=self.models.how,
         )
-
-    @cached_property
-    def answer(self) -> Answer:
-        """The answer of the first screen: named units where graphs have them, else pieces."""
-        if self.units:
-            return answer_of_units(self.cases, self.units[0])
-        return answer_of_pieces(self.cases, self.explained, self.pieces.get(self.explained, []))
 
     @cached_property
     def units(self) -> list[UnitGroup]:
@@ -171,14 +167,14 @@ class ModelPage:
             unit = self.cases.naming.unit() if target.outputs == 1 else ""  # several columns have no common unit
             mae = number_text(error["mae"], self.cases.naming.unit())
             about = f"mean absolute error {mae}, r {error['pearson']:.2f}, R² {metrics['r2']:.2f}"
-            return Tile("Typical error (RMSE)", number_text(metrics["rmse"], unit), about, main=True)
+            return Tile("Typical error (RMSE)", number_text(metrics["rmse"], unit), about)
         about = f"{round(metrics['accuracy'] * len(numbers)):,} of {len(numbers):,} right"
         if target.exclusive:
-            return Tile("Accuracy", percent_text(metrics["accuracy"]), about, main=True)
+            return Tile("Accuracy", percent_text(metrics["accuracy"]), about)
         y = target.encode(np.asarray(self.graphs.y)[numbers])
         area = metrics_of(target, y, np.concatenate(self.cases.answers))["mean AUROC"]
         value = f"{area:.3f}" if np.isfinite(area) else "not defined"  # every label is the same for all graphs
-        return Tile(f"Mean AUROC of {len(target.classes)} labels", value, f"all labels: {about}", main=True)
+        return Tile(f"Mean AUROC of {len(target.classes)} labels", value, f"all labels: {about}")
 
 
 def question_text(cases: Cases, explained: Any) -> str:
@@ -196,20 +192,15 @@ def question_text(cases: Cases, explained: Any) -> str:
     return f"Which {naming.noun}s of {name} {naming.being(explained)}, and why?"
 
 
-def answer_of_units(cases: Cases, group: UnitGroup) -> Answer:
-    """Answer with the named units that speak for a class, and the graph where the strongest contributes most."""
+def example_of_units(cases: Cases, group: UnitGroup) -> Example | None:
+    """Return the graph where the strongest named unit that speaks for a class contributes most."""
     row = next((line.row for line in group.lines if not line.contradicted), group.lines[0].row)
     panel = next(panel for panel in cases.panels if panel.number == row.graphs[0])
-    return group.sentence, cases.highlighted(panel, row.nodes, row.mean >= 0, row.text)
-
-
-def answer_of_pieces(cases: Cases, explained: Any, pieces: Sequence[Piece]) -> Answer:
-    """Answer with the strongest piece whose counts differ; without such pieces, with the most frequent reason."""
-    piece = next((piece for piece in pieces if piece.marks), next(iter(pieces), None))
-    return _answer_text(cases, explained, piece), _example(cases, explained, piece)
+    return cases.highlighted(panel, row.nodes, row.mean >= 0, row.text)
 
 
 def _answer_text(cases: Cases, explained: Any, piece: Piece | None) -> str:
+    """Answer with the strongest piece whose counts differ; without such a piece, with the most frequent reason."""
     name, noun = cases.output_name(explained), cases.naming.noun
     if piece is not None and piece.means is not None:
         unit = cases.naming.unit(explained)

@@ -37,6 +37,8 @@ LEAST = (220.0, 130.0)
 LARGEST = 300
 #: Maximum number of nodes in such a drawing.
 AROUND = 60
+#: How far aside the lines of a bond lie, by its order; an aromatic one has a dashed line as well.
+LINES = {"1": (0.0,), "2": (2.6, -2.6), "3": (0.0, 4.2, -4.2), "a": (2.6,)}
 #: The edges of a template are its cells above this value.
 THRESHOLD = 0.5
 
@@ -151,15 +153,11 @@ def _edges(plan: _Plan, steps: NDArray[np.int64] | None) -> Iterable[str]:
             yield f'<path{named} d="M{svg_point((x, y))}a{size} {size} 0 1 1 .1 0"/>'
             continue
         p, q = plan.at[a], plan.at[b]
-        if order == "2":
-            yield f'<path{named} d="{_line(p, q, 2.6)}{_line(p, q, -2.6)}"/>'
-        elif order == "3":
-            yield f'<path{named} d="{_line(p, q)}{_line(p, q, 4.2)}{_line(p, q, -4.2)}"/>'
-        elif order == "a":
-            yield f'<path{named} d="{_line(p, q, 2.6)}"/>'
+        lines = "".join(_line(p, q, aside) for aside in LINES[order])
+        head = "" if both or order != "1" else _arrow(p, q, plan.radius)
+        yield f'<path{named} d="{lines}{head}"/>'
+        if order == "a":
             yield f'<path class="{" ".join(["aromatic", *classes])}" d="{_line(p, q, -2.6)}"/>'
-        else:
-            yield f'<path{named} d="{_line(p, q)}{"" if both else _arrow(p, q, plan.radius)}"/>'
 
 
 def _nodes(plan: _Plan, steps: NDArray[np.int64] | None) -> Iterable[str]:
@@ -181,7 +179,7 @@ def _nodes(plan: _Plan, steps: NDArray[np.int64] | None) -> Iterable[str]:
         yield "</g>"
 
 
-def _line(p: tuple[float, float], q: tuple[float, float], aside: float = 0.0) -> str:
+def _line(p: tuple[float, float], q: tuple[float, float], aside: float) -> str:
     length = math.dist(p, q) or 1.0
     dx, dy = aside * (p[1] - q[1]) / length, aside * (q[0] - p[0]) / length
     return f"M{svg_point((p[0] + dx, p[1] + dy))}L{svg_point((q[0] + dx, q[1] + dy))}"

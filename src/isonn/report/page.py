@@ -29,12 +29,11 @@ _FORMULA = re.compile(r"(?=.*[\u2013=\u2261:~].).{2,28}")
 
 @dataclass(frozen=True)
 class Tile:
-    """One number of the first screen: its name, the number, and a line below."""
+    """One number of the first screen: its name, the number, and a line below; the first tile is the largest."""
 
     name: str
     value: str
     about: str
-    main: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Header:
     Attributes:
         kicker: the line above the question.
         question: the heading of the page.
-        answers: the answer, one paragraph each.
+        answer: the answer, or "".
         tiles: its numbers.
         example: a graph that shows the answer, or None.
         how: a sentence about how the predictions were made, or "".
@@ -77,7 +76,7 @@ class Header:
 
     kicker: str
     question: str
-    answers: Sequence[str]
+    answer: str = ""
     tiles: Sequence[Tile] = ()
     example: Example | None = None
     how: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +36,7 @@ class ReportPage(NamedTuple):
 
 
 def report_page(
-    folder: Path, data: str | None = None, model: Path | None = None, graphs_shown: int = GRAPHS, quiet: bool = False
+    folder: Path, data: str | None = None, model: Path | None = None, graphs_shown: int = GRAPHS
 ) -> ReportPage:
     """Create the page of a folder of results.
 
@@ -43,15 +44,14 @@ def report_page(
         data: name or path of the graphs, if the run's own name does not find them.
         model: a saved model to show instead of one from the run.
         graphs_shown: maximum number of graphs in the gallery.
-        quiet: hide the progress bar.
     """
     require_jinja2()
     with catch_warnings():  # `isonn evaluate` has told what it warned of
         simplefilter("ignore", IsoNNWarning)
-        return _report_page(read_run(folder), data, model, graphs_shown, quiet)
+        return _report_page(read_run(folder), data, model, graphs_shown)
 
 
-def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: int, quiet: bool) -> ReportPage:
+def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: int) -> ReportPage:
     title = ", ".join(dict.fromkeys(group.dataset for group in run.groups))
     several = len({group.dataset for group in run.groups}) > 1 and data is None and model is None
     graphs: dict[str, GraphSet] = {}
@@ -64,9 +64,9 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
             loaded, why_not = find_graphs(run, group, data if group is shown else None)
             graphs |= {} if loaded is None else {group.name: loaded}
             why = why_not if group is shown else why
-        page, missing = _model_page(shown, graphs.get(shown.name), why, model, graphs_shown, quiet)
+        page, missing = _model_page(shown, graphs.get(shown.name), why, model, graphs_shown)
         if page is None:
-            header = Header("isonn report", title, [], _tiles(shown), note=missing, wide=True)
+            header = Header("isonn report", title, tiles=_tiles(shown), note=missing, wide=True)
         else:
             tiles = _tiles(shown, page.models.method, page.cases.naming)
             header = replace(page.header, tiles=tiles) if len(tiles) > 1 else page.header
@@ -89,29 +89,29 @@ def _comparison_header(compared: Comparison) -> Header:
     """Return the first screen of a run on several datasets."""
     ranks, reference = compared.ranks, compared.reference
     place = {rank.method: f"{rank.rank:.1f}" for rank in ranks}
-    tiles = [Tile(reference, place[reference], f"mean rank of {len(ranks)} methods", main=True)]
+    tiles = [Tile(reference, place[reference], f"mean rank of {len(ranks)} methods")]
     trivial = next((rank.method for rank in ranks if rank.kind == "trivial"), reference)
     if trivial != reference:
         tiles.append(Tile(f"Best simple method: {trivial}", place[trivial], "mean rank"))
     kicker = f"isonn report: {len(compared.groups)} datasets, {len(ranks)} methods"
-    return Header(kicker, "Which method is best, and by how much?", [compared.text()], tiles, wide=True)
+    return Header(kicker, "Which method is best, and by how much?", compared.text(), tiles, wide=True)
 
 
 def _model_page(
-    group: Group, graphs: GraphSet | None, why: str, model: Path | None, most: int, quiet: bool
+    group: Group, graphs: GraphSet | None, why: str, model: Path | None, most: int
 ) -> tuple[ModelPage | None, str]:
     """Return the page of the model that is shown, or why there is none."""
     if graphs is None:
         return None, f"Reasons and graphs cannot be shown: {why}."
     if model is not None:
-        return ModelPage(saved(model, graphs), most, quiet), ""
+        return ModelPage(saved(model, graphs), most), ""
     job = choose_job(group)
     if job is None:
         return None, "No method of this run gives reasons; add isonn-subgraph to its methods."
-    with bar(f"fitting {job.method}", 1, show=not quiet) as report:
+    with bar(f"fitting {job.method}", 1) as report:
         models = refitted(job, group.results[job.id], graphs)
         report(1, "")
-    return ModelPage(models, most, quiet), ""
+    return ModelPage(models, most), ""
 
 
 def _tiles(group: Group, method: str | None = None, naming: Naming | None = None) -> list[Tile]:
@@ -120,19 +120,19 @@ def _tiles(group: Group, method: str | None = None, naming: Naming | None = None
     learned = [row for row in group.rows if row not in simple and method in (None, row.method)]
     best, trivial = best_of(learned), best_of(simple)
     naming = naming or Naming()
-    tiles = [] if best is None else [_tile(best, shown_name(best), naming, main=True)]
+    tiles = [] if best is None else [_tile(best, shown_name(best), naming, MORE)]
     name = "" if trivial is None else f"Best simple method: {shown_name(trivial)}"
     return tiles if trivial is None else [*tiles, _tile(trivial, name, naming)]
 
 
-def _tile(row: Row, name: str, naming: Naming, main: bool = False) -> Tile:
+def _tile(row: Row, name: str, naming: Naming, more: Sequence[str] = ()) -> Tile:
     first, unit = next(iter(row.metrics)), naming.unit() if len(naming.targets) == 1 else ""
     units = {"rmse": f" {unit}", "mae": f" {unit}"} if unit else {}
     about = f"{METRICS[first].heading} on held-out {naming.noun}s"
-    for metric in MORE:
-        if main and metric in row.metrics:
+    for metric in more:
+        if metric in row.metrics:
             about += f"; {METRICS[metric].heading} {row.metrics[metric]}{units.get(metric, '')}"
-    return Tile(name, f"{row.first}{' %' if METRICS[first].percent else units.get(first, '')}", about, main)
+    return Tile(name, f"{row.first}{' %' if METRICS[first].percent else units.get(first, '')}", about)
 
 
 def _chosen_group(run: Run, data: str | None) -> Group:

@@ -116,12 +116,12 @@ def read_graph(given: Any, model: Any, limits: Limits) -> Graph:
         raise InputError(f"a graph has {unknown[0]!r:.40}; its fields are nodes, edges, labels, edge_labels, weights")
     n = whole(given.get("nodes"), "nodes", 1, limits.nodes)
     remedy = f"give pairs of different nodes from 0 to {n - 1}"
-    edges = _entries("edges", given.get("edges", []), remedy, lambda edge: _is_edge(edge, n))
+    edges = entries("edges", given.get("edges", []), remedy, lambda edge: _is_edge(edge, n))
     pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
     m, names = len(pairs), model.label_names_
     weights, labels, kinds = given.get("weights"), given.get("labels"), given.get("edge_labels")
     if weights is not None:
-        weights = _entries("weights", weights, f"give one number per edge, {m} in all", is_number, m)
+        weights = entries("weights", weights, f"give one number per edge, {m} in all", is_number, m)
     if labels is not None:
         labels = label_codes("labels", labels, names["node"], n)
     if kinds is not None:
@@ -138,7 +138,7 @@ def read_graph(given: Any, model: Any, limits: Limits) -> Graph:
 
 def _molecules(items: list[Any], model: Any, limits: Limits) -> GraphSet:
     # a SMILES is written in ASCII
-    _entries("smiles", items, "give strings such as CCO", lambda item: isinstance(item, str) and item.isascii())
+    entries("smiles", items, "give strings such as CCO", lambda item: isinstance(item, str) and item.isascii())
     if getattr(model, "kind_", "molecules") != "molecules":
         raise InputError("this model was fitted to other graphs than molecules; give graphs instead of smiles")
     return as_graphset(items, standardize=model.standardize_)
@@ -162,14 +162,14 @@ def label_names(model: Any) -> dict[str, Any]:
 
 
 def _matrices(items: list[Any], model: Any, limits: Limits) -> GraphSet:
-    _entries("matrices", items, "give n rows of n numbers for each", lambda item: isinstance(item, list))
+    entries("matrices", items, "give n rows of n numbers for each", lambda item: isinstance(item, list))
     try:
         return as_graphset(items)
     except OverflowError as error:
         raise InputError("a matrix has a number that is too large to compute with; give n rows of n numbers") from error
 
 
-def _entries(
+def entries(
     field: str,
     given: Any,
     remedy: str,
@@ -195,12 +195,12 @@ def label_codes(field: str, given: Any, names: Mapping[Any, str], count: int, ki
         kind: what codes are, ``int`` or ``str``; None decides by names and labels.
     """
     codes = {name: code for code, name in names.items()}
-    labels = _entries(field, given, f"give a list of {count} labels", count=count)
+    labels = entries(field, given, f"give a list of {count} labels", count=count)
     labels = [codes.get(label, label) if isinstance(label, str) else label for label in labels]
     if kind is None:
         kind = int if any(map(is_whole, (*codes.values(), *labels))) else str
     remedy = f"the labels are {', '.join(map(str, list(codes)[:20]))}" if codes else "give numbers or strings only"
-    _entries(field, labels, remedy, is_whole if kind is int else _is_text)
+    entries(field, labels, remedy, is_whole if kind is int else _is_text)
     return np.array(labels, dtype=np.int64 if kind is int else np.str_)
 
 

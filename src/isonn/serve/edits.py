@@ -11,7 +11,7 @@ from isonn.graphs.edit import add_node, delete_nodes, set_edge, set_label
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.join import join_graphs
 from isonn.report.draw import Drawing, svg_number
-from isonn.serve.bodies import is_number, is_whole, label_codes, label_names, shown, whole
+from isonn.serve.bodies import entries, is_number, is_whole, label_codes, label_names, shown, whole
 
 #: Radius of the area of a node that reacts to a click, in pixels of the drawing.
 NODE_AREA = 13
@@ -121,11 +121,7 @@ def _node(edit: dict[str, Any], field: str, last: int = 2**31) -> int:
 
 def _pair(edit: dict[str, Any], field: str) -> tuple[int, int]:
     """Return two nodes; whether the graph has them is checked where it is edited."""
-
-    def is_pair(value: Any) -> bool:
-        return isinstance(value, list) and len(value) == 2 and all(map(is_whole, value))
-
-    first, second = _field(edit, field, is_pair, "give two whole numbers such as [0, 1]")
+    first, second = entries(field, edit.get(field), "give two whole numbers such as [0, 1]", is_whole, 2)
     return first, second
 
 

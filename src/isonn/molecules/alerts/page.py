@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from isonn.molecules.alerts.table import Alert, Alerts, percent
+from isonn.molecules.alerts.table import Alert, Alerts
 from isonn.molecules.convert import from_smiles, to_mol
 from isonn.report.draw import Mark, draw_graph
 from isonn.report.page import Tile, render, write
+from isonn.report.words import percent_text
 
 #: Drawings of each alert.
 DRAWN = 2
@@ -24,10 +25,10 @@ def write_page(alerts: Alerts, path: Path) -> None:
 def _tiles(alerts: Alerts) -> list[Tile]:
     rule = alerts.rule
     about = f"accuracy on {rule['molecules']:,.0f} molecules"
-    tiles = [Tile("Rule: any alert", percent(rule["accuracy"]), about, main=True)]
+    tiles = [Tile("Rule: any alert", percent_text(rule["accuracy"]), about)]
     if "model_accuracy" in rule:
-        tiles.append(Tile("The model", percent(rule["model_accuracy"]), "accuracy on held-out molecules"))
-    tiles.append(Tile("Trivial: most frequent class", percent(max(alerts.base, 1 - alerts.base)), "accuracy"))
+        tiles.append(Tile("The model", percent_text(rule["model_accuracy"]), "accuracy on held-out molecules"))
+    tiles.append(Tile("Trivial: most frequent class", percent_text(max(alerts.base, 1 - alerts.base)), "accuracy"))
     return tiles
 
 

@@ -13,6 +13,7 @@ from rdkit.Chem import Mol
 from isonn.files import atomic_file
 from isonn.molecules.alerts.candidates import match_atoms
 from isonn.molecules.groups import groups_named
+from isonn.report.words import percent_text
 
 
 class Member(NamedTuple):
@@ -138,12 +139,12 @@ class Alerts(Sequence[Alert]):
         Returns:
             the text.
         """
-        model = f"; the model for {percent(self.rule['model_accuracy'])}" if "model_accuracy" in self.rule else ""
+        model = f"; the model for {percent_text(self.rule['model_accuracy'])}" if "model_accuracy" in self.rule else ""
         return (
-            f"{self._count()} for class {self.label}, the class of {percent(self.base)} of the molecules. "
-            f'The rule "any alert is present" is right for {percent(self.rule["accuracy"])} of '
-            f"{self.rule['molecules']:,.0f} (sensitivity {percent(self.rule['sensitivity'])}, specificity "
-            f"{percent(self.rule['specificity'])}){model}. Alerts are judged on molecules that took no part in "
+            f"{self._count()} for class {self.label}, the class of {percent_text(self.base)} of the molecules. "
+            f'The rule "any alert is present" is right for {percent_text(self.rule["accuracy"])} of '
+            f"{self.rule['molecules']:,.0f} (sensitivity {percent_text(self.rule['sensitivity'])}, specificity "
+            f"{percent_text(self.rule['specificity'])}){model}. Alerts are judged on molecules that took no part in "
             f"choosing them, in {self.n_folds} folds."
         )
 
@@ -159,7 +160,7 @@ class Alerts(Sequence[Alert]):
         many = f"{len(self)} groups and pieces warn" if len(self) > 1 else "One alert warns"
         return (
             f"{many} of class {self.label}. The surest ({first.title}): {first.hits:,} of the {first.support:,} "
-            f"molecules that contain it are of the class, compared with {percent(self.base)} of all."
+            f"molecules that contain it are of the class, compared with {percent_text(self.base)} of all."
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -206,8 +207,3 @@ def _row(alert: Alert) -> dict[str, Any]:
         else:
             row[name] = round(value, 4) if isinstance(value, float) else value
     return row
-
-
-def percent(share: float) -> str:
-    """Return a share as text."""
-    return f"{100 * share:.1f} %"
