@@ -20,7 +20,7 @@ from isonn.explain.explanation import Explanation
 from isonn.explain.reasons import ClassReason
 from isonn.explain.suggest import Suggestions, suggest
 from isonn.explain.template import Template
-from isonn.graphs.convert import as_graphs, as_graphset, as_one_graph, standardization_of
+from isonn.graphs.convert import as_graphs, as_one_graph, standardization_of
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import as_stream
 from isonn.heads import LinearHead, get_head, join_groups
@@ -329,10 +329,7 @@ class SubgraphEstimator(GraphEstimator):
     def _matched_graph(self, X: Any) -> SubgraphMatches:
         graphs = self._checked(as_one_graph(X, self.standardize_))
         warn_of_unseen(self.vectorizer_.encoding_, graphs)
-        matched = self._model.matches(graphs, self.target_)
-        # what is asked about edited graphs needs no warnings
-        matched.predict = lambda edited: self.target_.link(self._model.outputs(as_graphset(list(edited))))
-        return matched
+        return SubgraphMatches(self._model, graphs, self.target_)
 
     @classmethod
     def _params_from_json(cls, stored: dict[str, Any]) -> dict[str, Any]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from isonn.explain.matched import Logits, MatchedGraph, NamedContribution, Occurrences, Regions
-from isonn.explain.template import Template
-from isonn.graphs.graph import Graph
-from isonn.heads import Head, Inputs
+from isonn.graphs.convert import as_graphset
+from isonn.graphs.graph import GraphSet
+from isonn.heads import Inputs
 from isonn.packing import Floats, IntArray
-from isonn.subgraphs.features import COUNT, SumFeatures
-from isonn.subgraphs.terms import GraphTerms
-from isonn.subgraphs.vocabulary import Listed
+from isonn.subgraphs.features import COUNT
+from isonn.subgraphs.model import SubgraphModel
+from isonn.subgraphs.terms import graph_terms
 from isonn.targets import Target
 
 
@@ -28,30 +28,22 @@ class SubgraphMatches(MatchedGraph):
     these nodes.
 
     Args:
-        graph: the graph.
-        templates: the templates of the model.
-        features: the conversion of counts to features.
-        head: the head.
+        model: the model.
+        graphs: a set of one graph.
         target: the kind of prediction.
-        listed: all subgraphs of the graph.
-        terms: the terms of the graph.
     """
 
     undirected = True
     exact = True
 
-    def __init__(
-        self,
-        graph: Graph,
-        templates: Sequence[Template],
-        features: SumFeatures,
-        head: Head,
-        target: Target,
-        listed: Listed,
-        terms: GraphTerms,
-    ) -> None:
-        self.graph, self.templates, self.target = graph, templates, target
-        self._features, self._head, self._terms = features, head, terms
+    def __init__(self, model: SubgraphModel, graphs: GraphSet, target: Target) -> None:
+        vectorizer, features = model.vectorizer, model.features
+        listed, terms = vectorizer.list_pieces(graphs), graph_terms(graphs, model.kind)
+        self.graph, self.templates, self.target = graphs[0], vectorizer.templates_, target
+        self.reads = {*vectorizer.encoding_.labels, *vectorizer.encoding_.levels}
+        # what is asked about edited graphs needs no warnings
+        self.predict = lambda edited: target.link(model.outputs(as_graphset(list(edited))))
+        self._features, self._head, self._terms = features, model.head, terms
         self._piece, self._weights = listed.piece, listed.weights
         self._counts = np.bincount(listed.piece, listed.weights, minlength=len(listed.pieces)).astype(np.float64)
         columns = listed.columns
@@ -62,7 +54,7 @@ class SubgraphMatches(MatchedGraph):
         # a match is an occurrence of a piece that is a template
         region = np.flatnonzero(columns[listed.piece] >= 0)
         self.occurrences = Occurrences(listed.nodes, None, region, columns[listed.piece[region]], np.zeros(len(region)))
-        self._split: dict[int, _Split] = {}
+        self._split_of = cache(self._split)
         self._logits: Logits = np.asarray(self._outputs(self._counts[None])[0])
 
     def logits(self) -> Logits:
@@ -129,12 +121,7 @@ class SubgraphMatches(MatchedGraph):
         each = split.pieces / np.maximum(self._counts, 1e-12)
         return np.asarray(each[self._piece] * self._weights)
 
-    def _split_of(self, column: int) -> _Split:
-        if column not in self._split:
-            self._split[column] = self._new_split(column)
-        return self._split[column]
-
-    def _new_split(self, column: int) -> _Split:
+    def _split(self, column: int) -> _Split:
         """Split the margin of an output into the contributions of pieces, absent templates and terms."""
         outputs = self.target.outputs
         zero = self.target.margin(np.zeros(outputs), column)

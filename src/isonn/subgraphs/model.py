@@ -1,4 +1,4 @@
-"""`SubgraphModel`: from graphs to the outputs of a fitted model, and to the matches that explain them."""
+"""`SubgraphModel`: from graphs to the outputs of a fitted model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from isonn.heads import Head, Inputs, LinearHead, get_head
 from isonn.packing import Floats, below, prefixed
 from isonn.processes import in_threads
 from isonn.subgraphs.encode import Encoding
-from isonn.subgraphs.explain import SubgraphMatches
 from isonn.subgraphs.features import SumFeatures
-from isonn.subgraphs.terms import graph_terms, term_table
+from isonn.subgraphs.terms import term_table
 from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks, warn_of_unseen
 from isonn.subgraphs.vocabulary import PlacedCounts, Vocabulary
-from isonn.targets import Target
 
 #: A graph is unusual if more than this share of its pieces of up to four nodes is unknown (larger pieces often are, in
 #: small sets). A warning appears if most graphs are.
@@ -65,14 +63,6 @@ class SubgraphModel:
         outputs, strange = zip(*in_threads(outputs_of, in_chunks(graphs, n_jobs), n_jobs), strict=True)
         warn_of_unseen(self.vectorizer.encoding_, graphs, sum(strange) if sum(strange) > len(graphs) / 2 else 0)
         return np.concatenate(outputs)
-
-    def matches(self, graphs: GraphSet, target: Target) -> SubgraphMatches:
-        """Return the templates in a set of one graph, with their contributions."""
-        vectorizer = self.vectorizer
-        listed, terms, templates = vectorizer.list_pieces(graphs), graph_terms(graphs, self.kind), vectorizer.templates_
-        matches = SubgraphMatches(graphs[0], templates, self.features, self.head, target, listed, terms)
-        matches.reads = {*vectorizer.encoding_.labels, *vectorizer.encoding_.levels}
-        return matches
 
     def describe(self) -> dict[str, Any]:
         """Return what is not in `tensors`, as JSON."""
