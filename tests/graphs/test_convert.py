@@ -147,7 +147,8 @@ def test_what_cannot_be_read_is_named_with_its_remedy(given, message):
         ([0, 1], "y has 2 entries for 3 graphs; give one per graph"),
         (["a", "b", None], r"y\[2\] is None; give every graph a class"),
         ([[0, 1], [1, np.inf], [0, 0]], r"y\[1\] is infinite"),
-        ([[0], [1, 2], [3]], "y has entries of different lengths"),
+        ([[0], [1, 2], [3]], "y has entries of different lengths; .*MultiLabelBinarizer"),
+        (np.zeros((3, 2, 2)), r"y has shape \(3, 2, 2\)"),
         ([1, 2, 10**30], "y holds 10{30}, which is beyond 64 bits"),
         (np.zeros((3, 0)), r"y has shape \(3, 0\)"),
         (
