@@ -99,7 +99,7 @@ class GeometricExplainer:
 
     def _inputs(self, graphs: GraphSet) -> tuple[Tensor, Tensor]:
         batch = self.model.classifier._inputs(graphs)
-        return batch.x, batch.links(weighted=False)[0]
+        return batch.x, batch.links()
 
 
 class GINOnEdges(nn.Module):
@@ -110,7 +110,7 @@ class GINOnEdges(nn.Module):
         self.gin = gin
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        batch = SimpleNamespace(x=x, links=lambda weighted: (edge_index,), pool=lambda h: h.sum(0, keepdim=True))
+        batch = SimpleNamespace(x=x, links=lambda: edge_index, pool=lambda h: h.sum(0, keepdim=True))
         return self.gin(batch)
 
 

@@ -33,6 +33,8 @@ def random_edit(molecule: Chem.Mol, draw: np.random.Generator) -> Chem.Mol | Non
             case 0:
                 return set_element(molecule, atom, str(draw.choice(["C", "N", "O", "S", "F", "Cl"])))
             case 1:
+                if not molecule.GetNumBonds():  # the first of two edits may cut the only bond
+                    return None
                 bond = molecule.GetBondWithIdx(int(draw.integers(molecule.GetNumBonds())))
                 order = int(draw.integers(4))
                 return set_bond(molecule, bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), order)
