@@ -122,12 +122,6 @@ def test_dense_graphs_say_that_patterns_are_missing() -> None:
     assert "may occur in more than 500000 places" in stopped
 
 
-def test_nodes_that_all_differ_are_in_one_place() -> None:
-    pairs = np.array(list(itertools.combinations(range(60), 2)))
-    found, stopped = mine([Shape(np.arange(60), pairs)] * 3, 100, 2, 2, 3, 60)
-    assert (len(found), found[0].support, stopped) == (100, 3, None)
-
-
 def test_weights_leave_the_strongest_pairs_of_either_direction_and_sign() -> None:
     matrix = np.zeros((7, 7))
     matrix[0, 1], matrix[1, 0], matrix[2, 3], matrix[4, 0], matrix[2, 2] = 0.1, 5.0, -4.0, 0.2, 9.0

@@ -50,13 +50,6 @@ def test_graphs_of_one_and_two_nodes_can_be_learnt_from(name):
     assert QUICK[name].fit(tiny, [0, 1, 1, 0]).predict(tiny).shape == (4,)
 
 
-@pytest.mark.parametrize("name", ["ae", "cnn", "sdbn", "gcn", "gin"])
-def test_a_graph_larger_than_there_is_room_for_is_refused(name, graphs):
-    QUICK[name].fit(graphs)
-    with pytest.raises(InputError, match="has 20 nodes, more than the 14"):
-        QUICK[name].predict(np.zeros((1, 20, 20)))
-
-
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [

@@ -225,13 +225,6 @@ def test_the_best_candidate_on_the_inner_part_is_trained_again_on_all_training_g
     assert untimed(result) == untimed(run_job(job, graphs))
 
 
-def test_of_equal_candidates_the_first_is_chosen(graphs: GraphSet) -> None:
-    candidates = ({"alpha": 2.0}, {"alpha": 2.0000001})
-    result = run_job(job_of(graphs, "edges", protocol="fair", candidates=candidates), graphs)
-    assert result["inner"][0] == result["inner"][1]
-    assert result["chosen"] == candidates[0]
-
-
 def test_a_protocol_that_chooses_nothing_gets_no_candidates(graphs: GraphSet) -> None:
     (job, *_) = plan(graphs, ["degrees"], {}, "paper", 1, {"degrees": [{"bins": 3}, {"bins": 4}]})
     assert job.candidates == ()

@@ -117,12 +117,6 @@ def test_the_table_holds_what_the_paper_prints() -> None:
     assert templates == {"HIV-fMRI": (2, 3), "HIV-DTI": (4, 2), "BP-fMRI": (3, 1), "MUTAG": (4, 1), "PTC": (4, 2)}
 
 
-def test_a_dataset_the_paper_does_not_have_gets_the_general_settings() -> None:
-    spec = load_spec("table")
-    assert spec.settings_for("PROTEINS", "isonn") == spec.settings["isonn"]
-    assert spec.settings_for("PROTEINS", "majority") == {}
-
-
 def test_printed_numbers_belong_to_their_settings_only() -> None:
     spec = load_spec("table")
     settings = spec.settings_for("MUTAG", "isonn")

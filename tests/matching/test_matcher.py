@@ -133,11 +133,6 @@ def test_a_layer_a_classifier_and_its_explanations_take_a_matcher_registered_fro
     )
 
 
-def test_an_unknown_matcher_names_the_known_ones():
-    with pytest.raises(InputError, match="matching='magic' is unknown; use one of 'exact', 'fast', 'fast-authors'"):
-        matcher_named("magic")
-
-
 def test_the_best_permutation_finds_a_relabelling_again(dtype, generator):
     template = torch.randn(6, 6, dtype=dtype, generator=generator)
     order = torch.randperm(6, generator=generator)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from safetensors.torch import save_file
 from torch import nn
 
 from isonn.errors import ModelFileError, TrainingError
-from isonn.files import atomic_file
 from isonn.training import Checkpoint, Schedule, Settled, checkpoint, train
 
 
@@ -105,16 +103,12 @@ def test_every_flipped_bit_is_refused_in_one_sentence(tmp_path):
     "change",
     [
         {"history": "{"},
-        {"history": "[]"},
         {"history": '{"loss": [1], "seconds": []}'},
-        {"history": '{"loss": ["a", "b"], "seconds": [1, 1]}'},
         {"history": '{"loss": [NaN, 1], "seconds": [1, 1]}'},
         {"generator": torch.zeros(3)},
-        {"generator": None},
         {"model.0.weight": torch.zeros(2, 2)},
         {"optimizer.0.exp_avg": torch.zeros(9)},
         {"optimizer.77.exp_avg": torch.zeros(8, 4)},
-        {"optimizer.x.exp_avg": torch.zeros(8, 4)},
     ],
     ids=str,
 )
@@ -127,28 +121,11 @@ def test_an_altered_checkpoint_with_a_right_checksum_is_refused(change, tmp_path
     for name, value in change.items():
         if isinstance(value, str):
             header[name] = value
-        elif value is None:
-            del tensors[name]
         else:
             tensors[name] = value
     save_file(tensors, path, {**header, "sha256": checkpoint._digest(header, tensors)})
     with pytest.raises(ModelFileError, match="remove it to start again"):
         run(4, Checkpoint(path, "this", resume=True))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no locks, so temporary files are left alone")
-def test_temporary_files_of_killed_runs_are_removed_and_those_in_use_are_not(tmp_path):
-    path = tmp_path / "run.checkpoint"
-    stray, folder = tmp_path / ".run.checkpoint.abcdefgh", tmp_path / ".run.checkpoint.12345678"
-    stray.touch()
-    folder.mkdir()
-    with atomic_file(path) as used:
-        used.write_text("whole")
-        run(2, Checkpoint(path, "this", every=1e9))
-        assert used.exists()
-        assert not stray.exists()
-        assert not folder.exists()
-    assert path.read_text() == "whole"
 
 
 def test_a_failing_save_leaves_the_older_checkpoint_whole(tmp_path, monkeypatch):

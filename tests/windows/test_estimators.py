@@ -201,11 +201,6 @@ def damage_tensors(folder):
     path.write_bytes(data)
 
 
-def truncate(folder):
-    path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:100])
-
-
 def edit(*, forged=True, **changes):
     """Change the description; ``forged`` with a digest that fits, as damage never has."""
 
@@ -230,13 +225,9 @@ def swap_weights(folder):
     ("damage", "message"),
     [
         (damage_tensors, "is not the file model.json was written with"),
-        (truncate, "is not the file model.json was written with"),
         (swap_weights, "does not describe the weights it holds"),
         (edit(size=28.5, forged=False), "model.json was changed after it was saved"),
         (edit(size=10**6), "weights of the head of .* numbers take .* GB, more than the .* GB of this machine"),
-        (edit(size="large"), "does not describe a model: its size is not one"),
-        (edit(params={"k": -1}), "does not describe a model"),
-        (edit(params={"command": "rm"}), "does not describe the weights it holds"),
         (
             edit(target={"name": "classes", "classes": {"dtype": "O", "values": [1]}}),
             "does not describe the weights it holds",
@@ -246,7 +237,6 @@ def swap_weights(folder):
             edit(**{"class": "os.system"}),
             r"kind 'os.system'; this version knows",
         ),
-        (lambda folder: (folder / "model.json").write_text("{"), "is damaged"),
         (lambda folder: (folder / "model.json").unlink(), "holds no model.json"),
         (lambda folder: (folder / "model.safetensors").unlink(), "holds no model.safetensors"),
     ],
@@ -311,22 +301,14 @@ def test_graphs_smaller_than_the_template_are_padded_like_all_others(mutag):
         ({"k": np.array([2, 3])}, r"k=array\(\[2, 3\]\) is not a number of nodes"),
         ({"k": 30}, "k=30 means .* permutations .*; use k <= 9"),
         ({"size": 8}, "size=8 is too small for a graph of 28 nodes"),
-        ({"epochs": 0}, "epochs=0 is not a count"),
-        ({"n_jobs": 1.5}, "n_jobs=1.5 is not a count"),
-        ({"batch_size": 0}, "batch_size=0 is not a count"),
-        ({"learning_rate": 0}, "learning_rate=0 is not above 0"),
-        ({"hidden": (16, 0)}, r"hidden=\(16, 0\) are not layer widths"),
         ({"device": "toaster"}, "device='toaster' cannot be used"),
         ({"random_state": -1}, "random_state=-1 is not a valid seed"),
         ({"matching": "magic"}, "matching='magic' is unknown"),
         ({"layers": ()}, r"layers=\(\) is empty"),
         ({"layers": (2, 3)}, r"layers=\(2, 3\) are not pairs; give \(c, k\) of each"),
-        ({"layers": "2x3,2x3"}, "layers='2x3,2x3' are not pairs"),
         ({"hidden": 64}, "hidden=64 are not layer widths"),
         ({"size": 30.0}, "size=30.0 is not a count"),
-        ({"size": "a"}, "size='a' is not a count"),
         ({"matching": ["exact"]}, r"matching=\['exact'\] is unknown"),
-        ({"learning_rate": "a"}, "learning_rate='a' is not above 0"),
         ({"k": 5, "c": 2, "layers": ((2, 3),)}, "k=5 and layers=.* contradict each other"),
         ({"k": 4, "c": 2, "layers": ((1, 3), (1, 9), (1, 9), (1, 9), (1, 9))}, "layer 5 of 5 .* maps of side 2"),
     ],
