@@ -1,11 +1,10 @@
 """Molecules: times. Needs ISONN_DATA/molecules; benchmarks/accuracy.py has the accuracy.
 
-python benchmarks/molecules.py times                                # read, fit, predict, explain, draw
+python benchmarks/molecules.py    # read, fit, predict, explain, draw
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 import warnings
@@ -50,8 +49,5 @@ def times() -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["times"])
-    parser.parse_args()
     warnings.simplefilter("ignore")  # unseen labels of rare atoms
     times()

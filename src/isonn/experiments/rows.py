@@ -187,19 +187,17 @@ def summarize(
         spec: the source of the printed numbers.
         losses: whether rows include the training loss.
     """
-    groups: dict[tuple[str, str, str, str], list[Job]] = {}
-    permuted: dict[tuple[str, str, str, str], list[Job]] = {}
+    groups: dict[tuple[str, ...], tuple[list[Job], list[Job]]] = {}
     for job in (job for job in jobs if job.share == 1):
-        settings = repr((sorted(job.settings.items()), job.candidates))
-        key = (job.dataset, job.method, settings, job.protocol)
-        (permuted if job.permutation else groups).setdefault(key, []).append(job)
-    references = _references(groups)
+        key = (job.dataset, job.method, repr((sorted(job.settings.items()), job.candidates)), job.protocol)
+        groups.setdefault(key, ([], []))[job.permutation > 0].append(job)
+    planned = [(group, permuted) for group, permuted in groups.values() if group]
     rows = []
-    for key, group in groups.items():
-        reference = references.get((group[0].dataset, group[0].protocol))
+    for group, permuted in planned:
+        reference = _reference(group[0], [other for other, _ in planned])
         for target in _targets(group, results):
             row = _row(group, results, errors, spec, losses, target)
-            ps = _permutation_ps(group, permuted.get(key, ()), results, row)
+            ps = _permutation_ps(group, permuted, results, row)
             if reference is not None and reference is not group:
                 row = replace(row, p=_compared(group, reference, results, row), against=reference[0].method)
             rows.append(replace(row, permutation_ps=ps))
@@ -228,20 +226,13 @@ def learning_curve(jobs: Iterable[Job], results: Results, metric: str) -> dict[i
     return points if len(points) > 1 else {}
 
 
-def _references(groups: Mapping[tuple[str, str, str, str], list[Job]]) -> dict[tuple[str, str], list[Job]]:
-    """Return the jobs of the reference method by dataset and protocol.
-
-    None if it has several settings, as in a sweep.
-    """
-    references: dict[tuple[str, str], list[Job]] = {}
-    for dataset, protocol in {(dataset, protocol) for dataset, _, _, protocol in groups}:
-        here = [(key[1], group) for key, group in groups.items() if (key[0], key[3]) == (dataset, protocol)]
-        for reference in PAPER_REFERENCES if protocol == "paper" else REFERENCES:
-            if same := [group for method, group in here if method == reference]:
-                if len(same) == 1:
-                    references[dataset, protocol] = same[0]
-                break
-    return references
+def _reference(job: Job, groups: Iterable[Sequence[Job]]) -> Sequence[Job] | None:
+    """Return the jobs of the reference method on the job's dataset; None if it has several settings, as in a sweep."""
+    names = PAPER_REFERENCES if job.protocol == "paper" else REFERENCES
+    here = [group for group in groups if (group[0].dataset, group[0].protocol) == (job.dataset, job.protocol)]
+    name = next((name for name in names if any(group[0].method == name for group in here)), None)
+    same = [group for group in here if group[0].method == name]
+    return same[0] if len(same) == 1 else None
 
 
 def _targets(group: Sequence[Job], results: Results) -> list[str]:
