@@ -305,14 +305,6 @@ def test_connectivity_checks_kind_fit_and_regions():
         fitted.transform([one[:, :4] for one in signals])
 
 
-def test_importing_connectomes_does_not_import_nilearn():
-    import subprocess
-    import sys
-
-    code = "import sys, isonn.connectomes, isonn.connectomes.folder; print('nilearn' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
-
-
 def test_planted_connectomes_hold_what_they_say():
     study = planted_connectomes(n_subjects=400, n_regions=12, seed=3)
     values = study.graphs.dense(dtype=np.float64)

@@ -25,7 +25,6 @@ from isonn.experiments.jobs import Job, plan
 from isonn.experiments.run import execute
 from isonn.experiments.store import Store
 from isonn.graphs import GraphSet
-from isonn.screening import screen
 
 distributed = pytest.importorskip("distributed")
 TINY = {"isonn": {"k": 2, "c": 1, "epochs": 2, "hidden": [8]}}
@@ -127,14 +126,6 @@ def test_results_come_in_the_order_of_the_calls(two_workers: Cluster) -> None:
 
     with cluster.calls_on_cluster(two_workers.address) as run:
         assert list(run((late, (number,)) for number in range(30))) == list(range(30))
-
-
-def test_graphs_are_predicted_by_the_workers_of_a_cluster(mutag, two_workers: Cluster, tmp_path: Path) -> None:
-    isonn.SubgraphClassifier(2, head="linear", random_state=0).fit(mutag).save(tmp_path / "model")
-    screen(tmp_path / "model", ["MUTAG"] * 3, tmp_path / "alone.csv")
-    with cluster.calls_on_cluster(two_workers.address) as run:
-        screen(tmp_path / "model", ["MUTAG"] * 3, tmp_path / "cluster.csv", jobs=run)
-    assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "alone.csv").read_bytes()
 
 
 def test_a_worker_killed_half_way_changes_no_number_and_loses_nothing(

@@ -78,13 +78,6 @@ def test_what_a_dataset_does_not_allow_is_left_out_with_its_reason(datasets: Dat
     assert "k=99" in part.left_out["isonn with k=99"]
 
 
-def test_a_method_is_left_out_when_any_of_its_candidates_cannot_be_used(datasets: Datasets) -> None:
-    pytest.importorskip("torch")
-    (part, *_) = plan_study(replace(SPEC, grid={"isonn": {"k": [2, 99]}}), datasets, ["isonn", "size"], "fair", 1)
-    assert {job.method for job in part.jobs} == {"size"}
-    assert "k=99" in part.left_out["isonn"]
-
-
 def test_two_datasets_of_one_name_are_refused(tmp_path) -> None:
     for folder, size in (("one", 8), ("two", 9)):
         (tmp_path / folder).mkdir()

@@ -114,15 +114,6 @@ def test_mini_batches_find_their_certificates_again(dtype, generator, count):
     assert sum(count["full"]) < 1.1 * 8 * 25
 
 
-def test_a_selection_of_a_selection_is_the_selection(generator):
-    adjacency, templates = draw(generator, torch.float32, graphs=6)
-    windows = CertifiedWindows(adjacency, 5)
-    part = windows[torch.tensor([5, 1, 3])][torch.tensor([2, 0])]
-    assert len(part) == 2
-    torch.testing.assert_close(part.distance(templates), windows[torch.tensor([3, 5])].distance(templates))
-    check_step(part, templates, adjacency[[3, 5]])
-
-
 def test_what_is_looked_at_together_before_training_changes_nothing(generator, monkeypatch):
     adjacency, templates = draw(generator, torch.float32)
     whole = CertifiedWindows(adjacency, 5).distance(templates)
