@@ -321,4 +321,4 @@ def test_harmonising_does_not_look_at_the_target(study):
         for target in (y, swapped)
     ]
     np.testing.assert_array_equal(*(model.model_.encoder.adjustment.combat.shift for model in models[:2]))
-    assert models[0].model_.encoder.adjustment.confounds.names == ["motion", "site"]
+    assert [confound.name for confound in models[0].model_.encoder.adjustment.confounds] == ["motion", "site"]

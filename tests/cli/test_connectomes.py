@@ -48,7 +48,7 @@ def model(folder, tmp_path_factory):
 def test_fit_takes_the_aligned_model_with_confounds(model):
     clf = isonn.load_model(model)
     assert type(clf).__name__ == "AlignedClassifier"
-    assert clf.model_.encoder.adjustment.confounds.names == ["age", "site"]
+    assert [confound.name for confound in clf.model_.encoder.adjustment.confounds] == ["age", "site"]
     assert clf.shuffles == 39
 
 

@@ -21,7 +21,7 @@ from isonn.aligned.layout import SCALES
 from isonn.aligned.model import AlignedModel
 from isonn.aligned.sample import Sample
 from isonn.conformal import Conformal
-from isonn.confounds import check_determined
+from isonn.confounds import check_determined, confound_strata
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.explain.explanation import Explanation
@@ -98,10 +98,10 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             self.target_.numeric,
             encoder.adjustment.matrix(graphs),
             source,
-            Exchange.of(as_groups(groups, graphs), columns, removed.strata(graphs)),
+            Exchange.of(as_groups(groups, graphs), columns, confound_strata(removed, graphs)),
         )
         names = column_names(self.target_, self.label_names_)
-        check_determined(study.confounds, columns, removed.names, names)
+        check_determined(study.confounds, columns, [confound.name for confound in removed], names)
         self.difference_ = differences(encoder.layout, graphs, study, self.target_)
         study = study.merged()
         held_out = self._fit_columns(study, encoder)

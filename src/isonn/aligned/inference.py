@@ -14,7 +14,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 from isonn.aligned.layout import Layout
 from isonn.aligned.sample import Sample
 from isonn.aligned.select import Shuffled, exceedance, search_shuffled
-from isonn.confounds import Confounds, Nuisance
+from isonn.confounds import Confound, Nuisance
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray
 from isonn.seeding import numpy_stream
@@ -98,18 +98,19 @@ def differences(layout: Layout, graphs: GraphSet, study: Sample, target: Target)
     return slopes
 
 
-def confounding(study: Sample, held_out: Floats, confounds: Confounds, names: Sequence[str]) -> list[dict[str, Any]]:
+def confounding(
+    study: Sample, held_out: Floats, confounds: Sequence[Confound], names: Sequence[str]
+) -> list[dict[str, Any]]:
     """Return how much of each column, and of the held-out scores of the model, every confound explains."""
     lines = []
+    ends = np.cumsum([len(confound.means) for confound in confounds])
     for number, name in enumerate(names):
         rows = study.rows(number)
-        for confound, columns in confounds.slices().items():
-            values = study.confounds[rows][:, columns]
+        for confound, values in zip(confounds, np.split(study.confounds[rows], ends[:-1], axis=1), strict=False):
             to_target = explained(values, study.columns[rows, number])
             to_score = explained(values, held_out[rows, number])
-            lines.append(
-                {"target": name, "confound": confound, "confound_to_target": to_target, "confound_to_score": to_score}
-            )
+            told = {"confound_to_target": to_target, "confound_to_score": to_score}
+            lines.append({"target": name, "confound": confound.name, **told})
     return lines
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.confounds.columns import Confounds
+from isonn.confounds.columns import Confound, confound_columns, learn_confounds
 from isonn.confounds.combat import Combat
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
@@ -110,7 +110,7 @@ class Adjustment:
         combat: these differences, or None.
     """
 
-    confounds: Confounds
+    confounds: tuple[Confound, ...]
     slopes: Floats
     site: str | None = None
     combat: Combat | None = None
@@ -141,25 +141,25 @@ class Adjustment:
                 raise InputError(f"harmonize={site!r} is not a column of {graphs.name}; its columns are: {columns}")
             names.append(site)
         graphs = _with_categories(graphs, site)
-        confounds, combat = Confounds.learn(graphs, names, squared), None
+        confounds, combat = learn_confounds(graphs, names, squared), None
         if site is not None:
-            covariates = confounds.without(site).matrix(graphs)
+            covariates = _covariates(confounds, site, graphs)
             combat = Combat.learn(values, graphs.table[site], covariates)
             values = combat.apply(values, graphs.table[site], covariates)
-        matrix = confounds.matrix(graphs)
+        matrix = confound_columns(confounds, graphs)
         slopes = slope_matrix(matrix, np.ones(len(graphs), dtype=bool) if source is None else source) @ values
         subtract(values, matrix, slopes)
         return cls(confounds, slopes, site, combat), values
 
     def matrix(self, graphs: GraphSet) -> Floats:
         """Return the columns of the confounds of some graphs, shape (g, columns)."""
-        return self.confounds.matrix(_with_categories(graphs, self.site))
+        return confound_columns(self.confounds, _with_categories(graphs, self.site))
 
     def apply(self, graphs: GraphSet, values: Floats) -> Floats:
         """Return the adjusted features of other graphs; ``values`` may be changed."""
         matrix = self.matrix(graphs)
         if self.combat is not None and self.site is not None:
-            covariates = self.confounds.without(self.site).matrix(graphs)
+            covariates = _covariates(self.confounds, self.site, graphs)
             values = self.combat.apply(values, graphs.table[self.site], covariates)
         subtract(values, matrix, self.slopes)
         return values
@@ -167,7 +167,7 @@ class Adjustment:
     def describe(self) -> dict[str, Any]:
         """Return what `restore` needs besides `tensors`, as JSON."""
         sites = [] if self.combat is None else list(self.combat.sites)
-        return {"confounds": self.confounds.describe(), "site": self.site, "sites": sites}
+        return {"confounds": [vars(confound) for confound in self.confounds], "site": self.site, "sites": sites}
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the learned numbers by name."""
@@ -178,7 +178,14 @@ class Adjustment:
         """Restore from `describe` and `tensors`."""
         numbers = {name.removeprefix("combat."): array for name, array in tensors.items() if name.startswith("combat.")}
         combat = Combat(tuple(map(str, stored["sites"])), **numbers) if stored["sites"] else None
-        return cls(Confounds.restore(stored["confounds"]), tensors["slopes"], stored["site"], combat)
+        lists = ("categories", "means")
+        confounds = [Confound(**{**one, **{name: tuple(one[name]) for name in lists}}) for one in stored["confounds"]]
+        return cls(tuple(confounds), tensors["slopes"], stored["site"], combat)
+
+
+def _covariates(confounds: Sequence[Confound], site: str, graphs: GraphSet) -> Floats:
+    """Return the columns of the other confounds, whose effects harmonising keeps."""
+    return confound_columns([confound for confound in confounds if confound.name != site], graphs)
 
 
 def _with_categories(graphs: GraphSet, site: str | None) -> GraphSet:

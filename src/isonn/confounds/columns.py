@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,86 +78,50 @@ class Confound:
         return np.stack(columns, axis=1), np.ones(len(values), dtype=bool)
 
 
-@dataclass(frozen=True)
-class Confounds:
-    """The confounds of a model.
-
-    Attributes:
-        each: one `Confound` per column of the table.
-    """
-
-    each: tuple[Confound, ...]
-
-    @classmethod
-    def learn(cls, graphs: GraphSet, names: Sequence[str], squared: Sequence[str]) -> Confounds:
-        """Learn from the training graphs; raise an error for gaps and for too many columns."""
-        odd = [name for name in squared if name not in names]
-        if odd:
-            raise InputError(f"squared names {odd[0]!r}, which is not a confound; the confounds are {list(names)}")
-        each = tuple(Confound.learn(name, graphs.table[name], name in squared) for name in names)
-        columns = sum(len(confound.means) for confound in each)
-        if columns and columns > len(graphs) - 4:
-            raise InputError(
-                f"{columns} columns of confounds are too many for {len(graphs)} graphs; use fewer, at most "
-                f"{max(len(graphs) - 4, 0)}"
-            )
-        return cls(each)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the confounds."""
-        return [confound.name for confound in self.each]
-
-    def without(self, name: str) -> Confounds:
-        """Return all confounds but one."""
-        return Confounds(tuple(confound for confound in self.each if confound.name != name))
-
-    def matrix(self, graphs: GraphSet) -> Floats:
-        """Return the centred columns of all confounds, shape (g, columns)."""
-        missing = [name for name in self.names if name not in graphs.table]
-        if missing:
-            raise InputError(
-                f"{graphs.name} has no {missing[0]!r}, but the model was fitted with the confounds "
-                f"{', '.join(self.names)}; give them with confounds=, or graphs.with_confounds(table)"
-            )
-        columns = [confound.columns(graphs.table[confound.name]) for confound in self.each]
-        return np.column_stack([np.zeros((len(graphs), 0)), *columns])
-
-    def slices(self) -> dict[str, slice]:
-        """Return the columns of each confound."""
-        ends = np.cumsum([len(confound.means) for confound in self.each]).tolist()
-        return {
-            confound.name: slice(end - len(confound.means), end) for confound, end in zip(self.each, ends, strict=True)
-        }
-
-    def strata(self, graphs: GraphSet) -> IntArray | None:
-        """Return the joint category of each graph, shape (g,); None if there are no categories.
-
-        Only graphs of one category are exchanged in permutations, because sites differ in noise as well as in mean. A
-        confound that would leave too few graphs per category does not count.
-        """
-        codes: IntArray | None = None
-        for confound in self.each:
-            if not confound.categories:
-                continue
-            category = np.unique(graphs.table[confound.name], return_inverse=True)[1].reshape(-1)
-            joint = category if codes is None else codes * (int(category.max()) + 1) + category
-            joint = np.unique(joint, return_inverse=True)[1].reshape(-1).astype(np.int64)
-            if len(graphs) >= LEAST_STRATUM * (int(joint.max()) + 1):
-                codes = joint
-        return codes
-
-    def describe(self) -> list[dict[str, Any]]:
-        """Return the confounds as JSON."""
-        return [vars(confound) for confound in self.each]
-
-    @classmethod
-    def restore(cls, stored: Sequence[Mapping[str, Any]]) -> Confounds:
-        """Restore the confounds from `describe`."""
-        lists = ("categories", "means")
-        return cls(
-            tuple(Confound(**{**confound, **{name: tuple(confound[name]) for name in lists}}) for confound in stored)
+def learn_confounds(graphs: GraphSet, names: Sequence[str], squared: Sequence[str]) -> tuple[Confound, ...]:
+    """Learn from the training graphs; raise an error for gaps and for too many columns."""
+    odd = [name for name in squared if name not in names]
+    if odd:
+        raise InputError(f"squared names {odd[0]!r}, which is not a confound; the confounds are {list(names)}")
+    confounds = tuple(Confound.learn(name, graphs.table[name], name in squared) for name in names)
+    columns = sum(len(confound.means) for confound in confounds)
+    if columns and columns > len(graphs) - 4:
+        raise InputError(
+            f"{columns} columns of confounds are too many for {len(graphs)} graphs; use fewer, at most "
+            f"{max(len(graphs) - 4, 0)}"
         )
+    return confounds
+
+
+def confound_columns(confounds: Sequence[Confound], graphs: GraphSet) -> Floats:
+    """Return the centred columns of all confounds, shape (g, columns)."""
+    names = [confound.name for confound in confounds]
+    missing = [name for name in names if name not in graphs.table]
+    if missing:
+        raise InputError(
+            f"{graphs.name} has no {missing[0]!r}, but the model was fitted with the confounds "
+            f"{', '.join(names)}; give them with confounds=, or graphs.with_confounds(table)"
+        )
+    columns = [confound.columns(graphs.table[confound.name]) for confound in confounds]
+    return np.column_stack([np.zeros((len(graphs), 0)), *columns])
+
+
+def confound_strata(confounds: Sequence[Confound], graphs: GraphSet) -> IntArray | None:
+    """Return the joint category of each graph, shape (g,); None if there are no categories.
+
+    Only graphs of one category are exchanged in permutations, because sites differ in noise as well as in mean. A
+    confound that would leave too few graphs per category does not count.
+    """
+    codes: IntArray | None = None
+    for confound in confounds:
+        if not confound.categories:
+            continue
+        category = np.unique(graphs.table[confound.name], return_inverse=True)[1].reshape(-1)
+        joint = category if codes is None else codes * (int(category.max()) + 1) + category
+        joint = np.unique(joint, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        if len(graphs) >= LEAST_STRATUM * (int(joint.max()) + 1):
+            codes = joint
+    return codes
 
 
 def _check_complete(name: str, values: NDArray[Any]) -> None:

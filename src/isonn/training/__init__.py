@@ -2,6 +2,6 @@
 
 from isonn.training.checkpoint import Checkpoint, History
 from isonn.training.loop import Inputs, Schedule, train
-from isonn.training.stopping import EarlyStopping, Settled, Stopping
+from isonn.training.stopping import EarlyStopping, Settled
 
-__all__ = ["Checkpoint", "EarlyStopping", "History", "Inputs", "Schedule", "Settled", "Stopping", "train"]
+__all__ = ["Checkpoint", "EarlyStopping", "History", "Inputs", "Schedule", "Settled", "train"]

@@ -96,23 +96,25 @@ def train(
             f"checkpoint {checkpoint.path} has {len(history)} epochs, more than epochs={schedule.epochs}; "
             f"use epochs >= {len(history)}, or remove it to start again"
         )
-    stopped = stopping is not None and stopping.replay(history.loss)
+    stopped = False
+    for value in history.loss:  # of a resumed run
+        stopped = stopping.update(value)
     model.train()
     with deferred_interrupt() if checkpoint is not None else nullcontext(lambda: False) as interrupted:
         while len(history) < schedule.epochs and not stopped:
             start, total = time.perf_counter(), 0.0
             for batch, target in _batches(inputs, targets, schedule.batch_size, generator):
                 optimizer.zero_grad()
-                value = loss(model(batch), target)
-                value.backward()
+                step = loss(model(batch), target)
+                step.backward()
                 optimizer.step()
-                total += value.item() * len(target)
+                total += step.item() * len(target)
             mean = total / len(targets)  # of the losses before each step
             if not math.isfinite(mean):
                 raise _diverged(f"the loss became {mean}", len(history) + 1, schedule)
             history.add(mean, time.perf_counter() - start)
             report(len(history), f"loss {mean:.4f}")
-            stopped = stopping is not None and stopping.update(mean)
+            stopped = stopping.update(mean)
             if checkpoint is not None and (interrupted() or checkpoint.due()):
                 checkpoint.save(model, optimizer, generator, history)
             if interrupted():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from isonn.errors import InputError
@@ -14,29 +12,8 @@ from isonn.params import check_count
 SETTLED = "settled"
 
 
-class Stopping(ABC):
-    """A rule that reads the loss of every epoch and says when to stop.
-
-    Example:
-        >>> rule: Stopping = EarlyStopping(patience=1)
-        >>> rule.replay([2.0, 1.0, 1.5])
-        True
-    """
-
-    @abstractmethod
-    def update(self, loss: float) -> bool:
-        """Add the loss of an epoch; return whether to stop."""
-
-    def replay(self, losses: Iterable[float]) -> bool:
-        """Add the losses of a resumed run; return whether it had already stopped."""
-        stopped = False
-        for loss in losses:
-            stopped = self.update(loss)
-        return stopped
-
-
 @dataclass
-class EarlyStopping(Stopping):
+class EarlyStopping:
     """Stop when the loss has not improved for ``patience`` epochs.
 
     Args:
@@ -49,7 +26,7 @@ class EarlyStopping(Stopping):
         [False, False, False, True]
     """
 
-    patience: int
+    patience: float
     best: float = math.inf
     waited: int = 0
 
@@ -63,7 +40,7 @@ class EarlyStopping(Stopping):
 
 
 @dataclass
-class Settled(Stopping):
+class Settled:
     """Stop when the loss has left its first value and no longer falls.
 
     The loss has settled when its lowest value lies below 90 % of its first value, and has fallen by less than 0.01 (or
@@ -102,7 +79,7 @@ class Settled(Stopping):
         return self.waited >= self.window and self.best < self.left * self.first
 
 
-def stopping_rule(patience: int | str | None) -> Stopping | None:
+def stopping_rule(patience: int | str | None) -> EarlyStopping | Settled:
     """Return the rule that a ``patience`` argument selects: a number of epochs, "settled", or None for no rule.
 
     Example:
@@ -110,7 +87,7 @@ def stopping_rule(patience: int | str | None) -> Stopping | None:
         Settled(window=25, left=0.9, fall=0.01, first=None, best=inf, mark=inf, waited=0)
     """
     if patience is None:
-        return None
+        return EarlyStopping(math.inf)
     if patience == SETTLED:
         return Settled()
     if isinstance(patience, str):
