@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from isonn.errors import InputError
 
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 def to_numpy(value: Any) -> NDArray[Any]:
@@ -124,7 +125,7 @@ def prefixed(prefix: str, tensors: dict[str, NDArray[Any]]) -> dict[str, NDArray
     return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
 
 
-def below(prefix: str, tensors: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def below(prefix: str, tensors: Mapping[str, T]) -> dict[str, T]:
     """Return the tensors with a prefix, without it."""
     start = f"{prefix}."
     return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}

@@ -13,7 +13,7 @@ from isonn.confounds.columns import Confound, confound_columns, learn_confounds
 from isonn.confounds.combat import Combat
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
-from isonn.packing import Floats
+from isonn.packing import Floats, below
 
 #: Confounds that explain all but this share of a target leave nothing to test.
 DETERMINED = 1e-8
@@ -176,8 +176,7 @@ class Adjustment:
     @classmethod
     def restore(cls, stored: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> Adjustment:
         """Restore from `describe` and `tensors`."""
-        numbers = {name.removeprefix("combat."): array for name, array in tensors.items() if name.startswith("combat.")}
-        combat = Combat(tuple(map(str, stored["sites"])), **numbers) if stored["sites"] else None
+        combat = Combat(tuple(map(str, stored["sites"])), **below("combat", tensors)) if stored["sites"] else None
         lists = ("categories", "means")
         confounds = [Confound(**{**one, **{name: tuple(one[name]) for name in lists}}) for one in stored["confounds"]]
         return cls(tuple(confounds), tensors["slopes"], stored["site"], combat)

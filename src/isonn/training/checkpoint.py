@@ -21,6 +21,7 @@ from torch import Tensor
 
 from isonn.errors import ModelFileError
 from isonn.files import atomic_file, remove_strays
+from isonn.packing import below
 
 FORMAT = "isonn-checkpoint-2"
 
@@ -87,8 +88,8 @@ class Checkpoint:
         header, tensors = self._read()
         try:
             history = History.from_json(header["history"])
-            state = _optimizer_state(_below(tensors, "optimizer."), list(model.parameters()))
-            model.load_state_dict(_below(tensors, "model."))
+            state = _optimizer_state(below("optimizer", tensors), list(model.parameters()))
+            model.load_state_dict(below("model", tensors))
             optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
             generator.set_state(tensors["generator"])
         except (RuntimeError, TypeError, ValueError, KeyError, IndexError) as error:
@@ -135,10 +136,6 @@ def _optimizer_state(tensors: dict[str, Tensor], parameters: list[Tensor]) -> di
             raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
         state.setdefault(int(number), {})[entry] = tensor
     return state
-
-
-def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
 # The history of a run.
