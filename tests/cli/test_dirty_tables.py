@@ -256,6 +256,17 @@ def test_numbers_learned_as_a_logarithm_are_told_so_and_explained_by_factors(tmp
     assert all(re.search(r" \([\u00d7\u00f7] [\d.]+\)", reason) for reason in reasons)
 
 
+def test_errors_of_several_numbers_are_told_by_column_with_their_units(tmp_path):
+    rows = [(f"{'C' * (i + 1)}O", 10 ** (-i / 3), -i / 3) for i in range(12)]
+    data = write(tmp_path / "s.csv", ("smiles", "IC50 (uM)", "logS [mol/L]"), rows)
+    lines = fit(data, tmp_path / "model", "--target", "all").stdout.splitlines()
+    assert "predicts numbers of IC50 (uM), logS [mol/L]; IC50 (uM) learned as a logarithm" in lines
+    mean = next(line for line in lines if line.startswith("held out: "))
+    assert "MAE" not in mean and "RMSE" not in mean  # of micromoles and logarithms
+    assert re.search(r"IC50 .* uM, RMSE .* uM$", next(line for line in lines if line.startswith("  IC50")))
+    assert re.search(r"log mol/L, RMSE .* log mol/L$", next(line for line in lines if line.startswith("  logS")))
+
+
 @pytest.fixture
 def solubility(tmp_path):
     rows = [(f"{'C' * (i % 12 + 1)}{end}", -i / 3) for i, end in enumerate(["O", "N", "C(=O)O", "Cl", "S"] * 8)]

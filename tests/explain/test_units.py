@@ -95,6 +95,14 @@ def test_the_lines_of_a_summary_add_up(fitted):
             assert total == pytest.approx(e.score - e.base, abs=0.005 * len(lines))
 
 
+def test_a_summary_without_reasons_says_so_and_lists_no_template():
+    graphs = isonn.as_graphset([np.ones((n, n)) - np.eye(n) for n in (3, 4, 5) * 8], list("abc") * 8)
+    labels = np.repeat(["a", "b"], 12)  # nothing tells these classes apart
+    e = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs, labels).explain(graphs[0])
+    assert not e.reasons
+    assert e.summary().splitlines()[1:] == ["  +0.00  no part of this graph counts"]
+
+
 def test_a_large_piece_is_divided_into_rings_and_branches():
     ring, branch = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)], [(0, 6), (6, 7), (6, 8)]
     adjacency = np.zeros((9, 9))

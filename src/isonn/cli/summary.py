@@ -63,7 +63,10 @@ def sentences(facts: dict[str, Any]) -> list[str]:
         lines.append(f"{count if facts['sets'] else 'no set of regions counts, only connections'} (isonn findings)")
     unit = facts["predicts"].get("unit", "")
     if "held_out" in facts:
-        lines.append(f"held out: {scores_text(facts['held_out'], unit)} (isonn evaluate DATA compares methods)")
+        scores = dict(facts["held_out"])
+        if facts["predicts"]["kind"] == "numbers" and len(facts["predicts"]["targets"]) > 1:
+            scores.update(mae=None, rmse=None)  # columns may have different units, so a mean error says nothing
+        lines.append(f"held out: {scores_text(scores, unit)} (isonn evaluate DATA compares methods)")
     elif "training_score" in facts:
         lines.append(f"training score {facts['training_score']:.3f} (not an estimate for new graphs)")
     return lines + _by_target(facts.get("held_out_by_target", {}))
@@ -75,8 +78,9 @@ def _guess(predicts: dict[str, Any]) -> str:
     of = f" of {names}" if names else ""
     if predicts["kind"] == "numbers":
         logarithms = predicts["logarithms"]
-        some = f"{sum(logarithms)} of {len(logarithms)} " if not all(logarithms) else ""
-        return f"predicts numbers{of}" + (f", {some}learned as a logarithm" if any(logarithms) else "")
+        learned = [name for name, one in zip(predicts["targets"], logarithms, strict=True) if one]
+        some = f"; {', '.join(learned[:5])}{', ...' if len(learned) > 5 else ''}" if not all(logarithms) else ","
+        return f"predicts numbers{of}" + (f"{some} learned as a logarithm" if learned else "")
     if predicts["kind"] == "labels":
         return f"predicts {len(predicts['targets']) or 'several'} labels{of}"
     classes = predicts["classes"]
@@ -111,11 +115,13 @@ def scores_text(scores: Mapping[str, float | None], unit: str = "") -> str:
 
 def _by_target(columns: dict[str, dict[str, float]]) -> list[str]:
     """Return a line for each of several targets."""
+    from isonn.graphs.io.target_column import unit_of
+
     width = max((len(name) for name in columns), default=0)
     lines = []
     for name, scores in columns.items():
         counts = f"{scores['known']:,} graphs"
         if "positive" in scores:
             counts += f", {scores['positive']:,} positive"
-        lines.append(f"  {name:{width}}  {counts}: {scores_text(scores) or 'no score'}")
+        lines.append(f"  {name:{width}}  {counts}: {scores_text(scores, unit_of(name)) or 'no score'}")
     return lines

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isonn.explain.reasons import Reason, predict_without
+from isonn.explain.reasons import ROUNDING, Reason, predict_without
 
 if TYPE_CHECKING:
     from isonn.explain.explanation import Explanation
@@ -32,7 +32,11 @@ def as_text(e: Explanation, top: int) -> str:
     if e.reasons and e.exact:
         rest = e.score - e.base - sum(reason.contribution for reason in e.reasons[:top])
         lines.append(f"  {e.effect_text(rest)}  everything else, see units and terms")
-    for match in e.matches[:top] if not e.reasons else ():
+    if not e.reasons and e.exact:
+        rest = e.score - e.base
+        whole = "the graph as a whole, see terms" if abs(rest) > ROUNDING else "no part of this graph counts"
+        lines.append(f"  {e.effect_text(rest)}  {whole}")
+    for match in e.matches[:top] if not e.reasons and not e.exact else ():
         places = [", ".join(map(e.node_name, nodes)) for nodes in (match.nodes, match.columns) if nodes is not None]
         lines.append(f"  {match.contribution:+.3f}  template {match.template} at {' to '.join(places)}")
     if not e.exact:
