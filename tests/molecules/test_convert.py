@@ -192,6 +192,14 @@ def test_text_that_is_no_smiles_is_no_molecule():
         isonn.as_graphset("MUTAG")
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"), [("C(", "syntax error at character 2"), ("", "there is no SMILES"), ("C>>O", "a reaction")]
+)
+def test_a_single_text_that_is_no_molecule_is_refused_with_the_reason(text, reason):
+    with pytest.raises(InputError, match=rf"as a SMILES it cannot be read \(.*{reason}.*\); give "):
+        isonn.as_graphset(text)
+
+
 def test_rows_that_cannot_be_read_are_returned_as_problems():
     pandas = pytest.importorskip("pandas")
     for given in (["C(", "CCO", None, 7], pandas.Series(["C(", "CCO", None, 7])):

@@ -239,6 +239,15 @@ def is_smiles(text: str) -> bool:
     return bool(parse(text))
 
 
+def _why_no_smiles(text: str) -> str:
+    """Return why a text is not a SMILES, as part of a sentence; "" without rdkit."""
+    try:
+        parse = importlib.import_module("isonn.molecules.parse").parse_smiles
+    except ImportError:
+        return ""
+    return f"as a SMILES it cannot be read ({parse(text)[0]}); "
+
+
 def _items(given: Any) -> list[Any] | NDArray[Any]:
     """Return a list of graphs, or one array of adjacency matrices."""
     if isinstance(given, str) and is_smiles(given):
@@ -253,9 +262,11 @@ def _items(given: Any) -> list[Any] | NDArray[Any]:
         return _rows(to_numpy(given))
     indexed = hasattr(given, "__len__") and hasattr(given, "__getitem__")
     if isinstance(given, (str, bytes, dict, set, frozenset)) or not (indexed or isinstance(given, Iterable)):
-        remedy = "; isonn.load reads names and paths" if isinstance(given, str) else ""
+        text = isinstance(given, str)
+        remedy = "; isonn.load reads names and paths" if text else ""
         raise InputError(
-            f"X={given!r:.60} is of type {type(given).__name__}, not a list of graphs; give {_READS}{remedy}"
+            f"X={given!r:.60} is of type {type(given).__name__}, not a list of graphs; "
+            f"{_why_no_smiles(given) if text else ''}give {_READS}{remedy}"
         )
     return [given[i] for i in range(len(given))] if indexed else list(given)  # some datasets support only indexing
 
