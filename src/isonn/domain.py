@@ -4,7 +4,7 @@ The distance of a graph is 0 if its nearest training graphs are equal to it and 
 out, and 1 if they share nothing with it or were predicted badly: one minus the mean of similarity times reliability
 over the nearest graphs, each weighed by the fourth power of its similarity. The verdict compares it with the distances
 of training graphs from graphs of other groups, and with their held-out errors: "borderline" is farther than 70 % of
-them, where the error to expect is at least the mean, "out" farther than 90 %, where it is 1.5 times the mean, or
+them, where the expected error is at least the mean, "out" farther than 90 %, where it is 1.5 times the mean, or
 farther than any. A graph is also "out" if a whole-graph term, such as the number of nodes, is far outside the range of
 the training graphs, or if it has a node of a kind that no training graph has. A graph that equals a training graph is
 never "out".
