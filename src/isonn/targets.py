@@ -32,6 +32,11 @@ class Target(ABC):
 
     Attributes:
         classes: the meaning of the outputs: the classes, or the column numbers of ``y``.
+
+    Example:
+        >>> target = Classes.fit(np.array(["no", "yes", "no"]))  # the target of classifiers
+        >>> target.outputs, target.decide(target.link(np.array([[0.0, 2.0]]))).tolist()
+        (2, ['yes'])
     """
 
     #: The name in saved models.

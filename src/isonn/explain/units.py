@@ -76,7 +76,7 @@ class Unit:
 
 
 class Partition(ABC):
-    """Divides graphs of one kind into units and deletes units. Subclass it and call `register_partition`.
+    """Base class of what divides graphs of a kind into units. To add one, subclass it and call `register_partition`.
 
     Every node belongs to exactly one unit, and relabelling a graph changes no unit.
 

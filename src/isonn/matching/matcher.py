@@ -19,7 +19,7 @@ from isonn.plugins import load_plugin
 
 
 class Matcher(ABC):
-    r"""Compare templates with regions: distances and their permutations.
+    r"""Base class of matchers, which compare templates with regions: distances and their permutations.
 
     Templates are ``(c, k, k)``, regions ``(w, k, k)``, with one floating dtype on one device.
     tests/matching/test_matcher.py checks these rules for every registered matcher:

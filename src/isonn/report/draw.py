@@ -103,7 +103,9 @@ class Drawing:
 
 
 class Drawer(ABC):
-    """Draws graphs of one kind and templates learned from them. Subclass it and call `register_drawer`.
+    """Base class of drawers. To draw graphs of a new kind and their templates, subclass it and call `register_drawer`.
+
+    `isonn.report.node_link.NodeLinkDrawer`, which draws plain graphs, is an example.
 
     The result of `draw` and `draw_template` must work in a page and in a notebook:
 
