@@ -262,11 +262,10 @@ def _items(given: Any) -> list[Any] | NDArray[Any]:
         return _rows(to_numpy(given))
     indexed = hasattr(given, "__len__") and hasattr(given, "__getitem__")
     if isinstance(given, (str, bytes, dict, set, frozenset)) or not (indexed or isinstance(given, Iterable)):
-        text = isinstance(given, str)
-        remedy = "; isonn.load reads names and paths" if text else ""
+        remedy = "; isonn.load reads names and paths" if isinstance(given, str) else ""
+        why = _why_no_smiles(given) if isinstance(given, str) else ""
         raise InputError(
-            f"X={given!r:.60} is of type {type(given).__name__}, not a list of graphs; "
-            f"{_why_no_smiles(given) if text else ''}give {_READS}{remedy}"
+            f"X={given!r:.60} is of type {type(given).__name__}, not a list of graphs; {why}give {_READS}{remedy}"
         )
     return [given[i] for i in range(len(given))] if indexed else list(given)  # some datasets support only indexing
 
