@@ -238,15 +238,6 @@ def test_labels_are_explained_and_told_by_name(tmp_path):
     assert json.loads(result.stdout)["graphs"][0]["explained"] == "Eye"
 
 
-def test_numbers_are_told_with_their_unit(tmp_path):
-    data = write(tmp_path / "s.csv", ("smiles", "logS [mol/L]"), [(f"{'C' * (i + 1)}O", -i / 3) for i in range(12)])
-    result = fit(data, tmp_path / "model")
-    assert "predicts numbers of logS [mol/L]" in result.stdout
-    assert " mol/L, RMSE " in result.stdout
-    assert "logarithm" not in result.stdout  # they are logarithms already, and not positive
-    assert " mol/L\n" in run("explain", tmp_path / "model", "CCCO").stdout
-
-
 def test_numbers_learned_as_a_logarithm_are_told_so_and_explained_by_factors(tmp_path):
     rows = [(f"{'C' * (i + 1)}O", 10 ** (-i / 3)) for i in range(12)]
     result = fit(write(tmp_path / "s.csv", ("smiles", "IC50 (uM)"), rows), tmp_path / "model")

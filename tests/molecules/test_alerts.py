@@ -58,7 +58,7 @@ def candidates_of(smiles, min_support=5):
 def chosen_names(smiles, y):
     truth = np.array(y, dtype=bool)
     chosen = choose(candidates_of(smiles), truth, np.ones(len(truth), dtype=bool), 5)
-    return {choice.candidate.name: {member.name for member in choice.members} for choice in chosen}
+    return {candidate.name: {member.name for member in members} for candidate, members in chosen.items()}
 
 
 def test_a_planted_rule_is_found_and_named(alerts):
@@ -130,7 +130,7 @@ def test_classes_of_other_molecules_take_no_part_in_choosing(noisy):
     truth = graphs.y == 1
     first = choose(candidates, truth, rows, 5)
     again = choose(candidates, np.where(rows, truth, ~truth), rows, 5)
-    assert [c.candidate.name for c in first] == [c.candidate.name for c in again] != []
+    assert [c.name for c in first] == [c.name for c in again] != []
 
 
 def test_groups_of_one_family_and_precision_are_one_alert():

@@ -144,18 +144,6 @@ def test_rdkit_prints_nothing_meanwhile_and_as_before_afterwards(capfd):
     assert "unclosed ring" in capfd.readouterr().err
 
 
-def test_an_error_lists_three_and_counts_the_rest():
-    with pytest.raises(InputError, match="5 molecules of mine cannot be read: .*row 2.*; and 2 more; correct or drop"):
-        from_smiles(["C("] * 5, name="mine")
-
-
-def test_joining_chunks_equals_reading_at_once():
-    parts = [from_smiles(SMILES[:5]), from_smiles(SMILES[5:])]
-    joined, whole = isonn.GraphSet.concat(parts), from_smiles(SMILES)
-    assert joined.digest == whole.digest
-    assert joined.node_label_names == whole.node_label_names
-
-
 def test_a_molecule_of_ten_thousand_atoms_is_read_and_classified():
     long = from_smiles(["C" * 10_000])
     assert long.sizes.tolist() == [10_000]
@@ -210,11 +198,6 @@ def test_rows_that_cannot_be_read_are_returned_as_problems():
     assert readable_rows(["CN.Cl"], standardize="none")[0].sizes.tolist() == [3]
     matrices, problems = readable_rows(np.ones((2, 3, 3)))
     assert (len(matrices), problems) == (2, [])
-
-
-def test_a_gap_in_a_column_is_named():
-    with pytest.raises(InputError, match="graph 1 of 2 is of type"):
-        isonn.as_graphset(["CCO", None])
 
 
 def test_a_smiles_that_would_end_the_process_is_refused():

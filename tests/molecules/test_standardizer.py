@@ -7,12 +7,11 @@ import pytest
 
 import isonn
 from isonn.errors import InputError
-from isonn.graphs.convert import count_changes, standardization_of
+from isonn.graphs.convert import standardization_of
 
 Chem = pytest.importorskip("rdkit.Chem")
 
 from isonn.molecules import from_smiles, on_input_atoms, standardize  # noqa: E402
-from isonn.molecules.standardizer import changes_told  # noqa: E402
 
 #: A compound and the same compound as a salt, charged, with a solvent, labelled or with a metal: 42 pairs.
 PAIRS = [
@@ -212,11 +211,3 @@ def test_too_many_tautomers_keep_the_form_and_are_counted():
     form = standardize(f"{tetracycline}.Cl", "full")
     assert form.changes == ("fragment", "too many tautomers")
     assert form.smiles == Chem.CanonSmiles(tetracycline)
-
-
-def test_changes_are_counted_in_a_sentence():
-    graphs = from_smiles(["CC[NH3+].[Cl-]", "CCO", "[13CH4]", "CN.Cl"])
-    counts = count_changes(graphs)
-    assert counts == {"molecules": 3, "fragment": 2, "charge": 1, "isotope": 1}
-    assert changes_told(counts, 4).startswith("3 of 4 molecules are standardised: 2 without counter-ions")
-    assert changes_told(count_changes(from_smiles(["CCO"])), 1) == ""

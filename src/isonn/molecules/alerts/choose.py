@@ -7,7 +7,6 @@ left is searched for pieces of the model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,15 +49,11 @@ def wilson(hits: Any, support: Any, z: float = Z_SHOWN) -> tuple[Any, Any]:
     return low[()], high[()]
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """A chosen candidate, and the candidates merged into it."""
-
-    candidate: Candidate
-    members: tuple[Candidate, ...] = ()
+#: The chosen candidates, each with those that are merged into it.
+Chosen = dict[Candidate, list[Candidate]]
 
 
-def choose(candidates: Candidates, truth: Rows, rows: Rows, min_support: int) -> list[Choice]:
+def choose(candidates: Candidates, truth: Rows, rows: Rows, min_support: int) -> Chosen:
     """Choose alerts from some molecules.
 
     Args:
@@ -68,22 +63,22 @@ def choose(candidates: Candidates, truth: Rows, rows: Rows, min_support: int) ->
         min_support: minimum number of molecules with an alert that none before it warns of.
 
     Returns:
-        Alerts, those of named groups first.
+        the alerts, those of named groups first.
     """
     merged = _merged(candidates, truth, rows, min_support)
     left = rows.copy()
     share = float(truth[rows].mean())
-    chosen = []
+    chosen: Chosen = {}
     waiting = list(merged)
     while waiting:
         i = waiting.pop(0)
         candidate, members = candidates.named[i], merged.get(i, [])
         if _explains(candidate.held, truth, left, share, min_support):
-            chosen.append(Choice(candidate, tuple(candidates.named[j] for j in members)))
+            chosen[candidate] = [candidates.named[j] for j in members]
             left &= ~candidate.held
         else:
             waiting += members  # what a family does not explain, a member may
-    return chosen + _pieces(candidates, truth, rows, left, min_support)
+    return chosen | _pieces(candidates, truth, rows, left, min_support)
 
 
 def _merged(candidates: Candidates, truth: Rows, rows: Rows, min_support: int) -> dict[int, list[int]]:
@@ -123,13 +118,13 @@ def _explains(held: Rows, truth: Rows, left: Rows, share: float, min_support: in
     return bool(support >= min_support and low > truth[left].mean() and high > share)
 
 
-def _pieces(candidates: Candidates, truth: Rows, rows: Rows, left: Rows, min_support: int) -> list[Choice]:
+def _pieces(candidates: Candidates, truth: Rows, rows: Rows, left: Rows, min_support: int) -> Chosen:
     """Choose pieces that warn of the molecules left, as long as chance does not explain them."""
 
     def count(some: Rows) -> NDArray[np.float64]:
         return np.asarray(candidates.pieces.T @ some.astype(np.float64))
 
-    chosen: list[Choice] = []
+    chosen: Chosen = {}
     if not candidates.pieces.shape[1]:
         return chosen
     share = float(truth[rows].mean())
@@ -144,6 +139,6 @@ def _pieces(candidates: Candidates, truth: Rows, rows: Rows, left: Rows, min_sup
         earned[best] = False
         piece = candidates.piece(best)
         if _explains(piece.held, truth, left, share, min_support):
-            chosen.append(Choice(piece))
+            chosen[piece] = []
             left = left & ~piece.held
     return chosen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from isonn.graphs.io.target_column import yes_or_no
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.splits import grouped_folds
 from isonn.molecules.alerts.candidates import Candidate, Candidates, Rows
-from isonn.molecules.alerts.choose import Choice, choose, wilson
+from isonn.molecules.alerts.choose import choose, wilson
 from isonn.molecules.alerts.table import Alert, Alerts, Member
 from isonn.molecules.convert import to_mol
 from isonn.molecules.groups import FAMILIES, GROUPS
@@ -101,17 +102,17 @@ class _Search:
             rows = np.zeros(len(self.truth), dtype=bool)
             rows[train] = True
             others = choose(self.candidates, self.truth, rows, self.min_support)
-            theirs = {id(candidate) for other in others for candidate in (other.candidate, *other.members)}
+            theirs = {*others, *chain.from_iterable(others.values())}
             for other in others:
-                if self._earned(other.candidate.held & rows, rows):
-                    warned[test] |= other.candidate.held[test]
-            for i, choice in enumerate(chosen):
-                if id(choice.candidate) in theirs:
+                if self._earned(other.held & rows, rows):
+                    warned[test] |= other.held[test]
+            for i, candidate in enumerate(chosen):
+                if candidate in theirs:
                     agreed[i] += 1
-                    judged[i][test] = choice.candidate.held[test]
+                    judged[i][test] = candidate.held[test]
         alerts = [
-            self._alert(choice, rows, folds)
-            for choice, rows, folds in zip(chosen, judged, agreed, strict=True)
+            self._alert(candidate, members, rows, folds)
+            for (candidate, members), rows, folds in zip(chosen.items(), judged, agreed, strict=True)
             if self._earned(rows, everything) and 2 * folds >= len(self.folds)
         ]
         alerts.sort(key=lambda alert: (-alert.precision_interval[0], -alert.support, alert.smarts))
@@ -123,9 +124,8 @@ class _Search:
         low, _ = wilson(self.truth[held].sum(), held.sum())
         return bool(held.sum() >= self.min_support and low > self.truth[rows].mean())
 
-    def _alert(self, choice: Choice, rows: Rows, folds: int) -> Alert:
-        candidate, base = choice.candidate, float(self.truth.mean())
-        support, hits = int(rows.sum()), int(self.truth[rows].sum())
+    def _alert(self, candidate: Candidate, merged: Sequence[Candidate], rows: Rows, folds: int) -> Alert:
+        base, support, hits = float(self.truth.mean()), int(rows.sum()), int(self.truth[rows].sum())
         low, high = (float(end) for end in wilson(hits, support))
         precision = hits / support
         name = candidate.name or _contained_group(candidate, self.molecules)
@@ -133,7 +133,7 @@ class _Search:
         smallest = of_class[np.argsort(self.graphs.sizes[of_class], kind="stable")]
         _, different = np.unique(self.hashes[smallest], return_index=True)  # a base and its salt are one example
         smallest = smallest[np.sort(different)][:EXAMPLES]
-        members = [Member(each.name, int(self.truth[each.held].sum()), int(each.held.sum())) for each in choice.members]
+        members = [Member(each.name, int(self.truth[each.held].sum()), int(each.held.sum())) for each in merged]
         return Alert(
             name=name,
             relation="is" if candidate.name else "contains" if name else "",

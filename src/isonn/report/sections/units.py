@@ -264,7 +264,7 @@ def unit_groups(cases: Cases) -> list[UnitGroup]:
 
 
 def units_section(cases: Cases, groups: Sequence[UnitGroup]) -> Section:
-    """Return the table of the units of each class, with contributions to graphs that their model was not fitted to."""
+    """Return the table of the units of each class, over the graphs of the page."""
     numeric = cases.target.numeric
     number = min(len(cases.shown), SAMPLED) if len(groups) > 1 else len(cases.shown)
     content = {"groups": groups, "numeric": numeric, "noun": cases.naming.noun, "number": number}
