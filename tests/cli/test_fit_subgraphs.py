@@ -40,7 +40,7 @@ def test_the_default_is_the_librarys_subgraph_model(default, mutag):
     [
         (("--templates", "8", "--head", "linear"), {"n_templates": 8, "head": "linear"}),
         (
-            ("--set", 'view=["labels","degrees"]', "--set", "class_weight=balanced"),
+            ("--set", 'view=["labels","degrees"]', "--class-weight", "balanced"),
             {"view": ("labels", "degrees"), "class_weight": "balanced"},
         ),
     ],

@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from isonn.cli import options as opt
 from isonn.cli.options import new_path, option
-from isonn.cli.reading import graphs_of, model_with
+from isonn.cli.reading import graphs_of, model_with, reading
 
 
-@opt.reads("smiles target values")
 def alerts(
     model: opt.Model,
     data: opt.Data,
-    options: dict[str, Any],
     out: Annotated[Path | None, new_path(None, "CSV file to write", default="standard output")] = None,
     html: Annotated[Path | None, new_path(None, "HTML page to write, with drawings")] = None,
     label: opt.Label = None,
     top: Annotated[int, option(None, "Largest number of alerts.")] = 50,
     min_support: Annotated[int, option(None, "Smallest number of molecules that an alert is judged on.")] = 5,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TrueColumns = None,
+    values: opt.Values = None,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -39,7 +40,7 @@ def alerts(
             f"{model} predicts numbers, and alerts warn of a class; fit classes, such as values above a threshold, or "
             f"see what raises and lowers a number with isonn explain"
         )
-    graphs = graphs_of(data, clf, **options)
+    graphs = graphs_of(data, clf, **reading(smiles, target, values=values))
     if graphs.y is None:
         columns = ", ".join(target_names(clf))
         column = f"add the column {columns}" if columns else "add them"

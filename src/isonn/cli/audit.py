@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 from isonn.cli import options as opt
 from isonn.cli.options import option
-from isonn.cli.reading import graphs_of
+from isonn.cli.reading import graphs_of, reading
 
 
-@opt.reads("smiles target")
 def audit(
     model: opt.Model,
     data: opt.Data,
-    options: dict[str, Any],
     repeats: Annotated[int, option(None, "Number of relabellings per graph.")] = 20,
     seed: Annotated[int, option(None, "Seed of the relabellings.")] = 0,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TrueColumns = None,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -25,7 +25,7 @@ def audit(
     from isonn.audit import relabelling, twins
 
     clf = isonn.load_model(model)
-    graphs = graphs_of(data, clf, **options)
+    graphs = graphs_of(data, clf, **reading(smiles, target))
     flips = relabelling(clf, graphs, repeats=repeats, random_state=seed)
     groups = twins(graphs)
     changed = int((flips.by_graph > 0).sum())

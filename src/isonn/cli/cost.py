@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 from isonn.cli import options as opt
 from isonn.cli.options import option
+from isonn.cli.reading import reading
 
 
-@opt.reads("smiles target")
 def cost(
     data: opt.Data,
-    options: dict[str, Any],
     k: Annotated[int, option(None, "Nodes per template.")] = 4,
     c: Annotated[int, option(None, "Number of templates.")] = 2,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TargetColumns = None,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -26,7 +27,7 @@ def cost(
     with naming_the_extra("isonn cost"):
         from isonn.experiments.cost import estimate_cost
 
-    graphs = isonn.load(data, **options)
+    graphs = isonn.load(data, **reading(smiles, target))
     estimate = estimate_cost(graphs, k, c)
     if as_json:
         print(json.dumps({"data": graphs.name, "k": k, "c": c, **asdict(estimate)}, indent=1))

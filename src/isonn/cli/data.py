@@ -9,6 +9,7 @@ import typer
 
 from isonn.cli import options as opt
 from isonn.cli.options import argument
+from isonn.cli.reading import reading
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -37,16 +38,21 @@ def list_datasets(as_json: opt.AsJson = False, quiet: opt.Quiet = False) -> None
 
 
 @app.command()
-@opt.reads("smiles target standardize censored values skip_bad")
 def info(
     data: opt.Data,
-    options: dict[str, Any],
+    smiles: opt.SmilesColumn = None,
+    target: opt.TargetColumns = None,
+    standardize: opt.Standardize = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
+    skip_bad: opt.SkipBad = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Describe a dataset: graphs, classes, sizes, labels and source."""
     import isonn
 
+    options = reading(smiles, target, standardize=standardize, censored=censored, values=values, skip_bad=skip_bad)
     graphs = isonn.load(data, **options)
     facts = _facts(graphs)
     if as_json:

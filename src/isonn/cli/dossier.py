@@ -14,19 +14,21 @@ else:
 
 from isonn.cli import options as opt
 from isonn.cli.options import new_path, option
-from isonn.cli.reading import graphs_of, model_with
+from isonn.cli.reading import graphs_of, model_with, reading
 
 
-@opt.reads("smiles target censored values")
 def dossier(
     model: opt.Model,
     data: opt.Data,
-    options: dict[str, Any],
     out: Annotated[Path, new_path(None, "File to write: .html, or .json with all predictions")],
     about: Annotated[
         Path | None,
         option(None, "TOML file with what only you know: title, endpoint, species, units, protocol and others."),
     ] = None,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TrueColumns = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -44,7 +46,7 @@ def dossier(
     clf = model_with(model, "vectorizer_", "dossiers need a model of --method isonn-subgraph")
     if clf.n_templates is not None:
         raise InputError(f"{model} is a short list, which was chosen on all graphs; fit it without --templates")
-    graphs = graphs_of(data, clf, **options)
+    graphs = graphs_of(data, clf, **reading(smiles, target, censored=censored, values=values))
     if graphs.y is None:
         raise InputError(f"{data} has no targets to validate the model with; name their column with --target")
     graphs = graphs[with_value(graphs)]

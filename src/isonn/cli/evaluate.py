@@ -12,7 +12,7 @@ import typer
 from isonn.cli import options as opt
 from isonn.cli import running
 from isonn.cli.options import FOLDS, METHODS, flag, option
-from isonn.cli.reading import check_target, list_changes
+from isonn.cli.reading import check_target, list_changes, reading
 from isonn.errors import InputError
 
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
@@ -26,10 +26,8 @@ Parameters = dict[str, Any]
 PERMUTATION_SECONDS = 600
 
 
-@opt.reads("smiles target standardize censored values skip_bad select atlas runs missing join_case")
 def evaluate(
     data: opt.Data,
-    options: dict[str, Any],
     methods: Annotated[
         str | None, option(METHODS, "Methods, separated by commas, or all.", default="by the kind of graphs")
     ] = None,
@@ -60,10 +58,21 @@ def evaluate(
     scheduler: opt.Scheduler = None,
     out: opt.Results = None,
     settings: opt.Settings = None,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TargetColumns = None,
     numbers: opt.Numbers = None,
+    standardize: opt.Standardize = None,
     changes: opt.Changes = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
+    skip_bad: opt.SkipBad = False,
     confounds: opt.Confounds = None,
     harmonize: opt.Harmonize = None,
+    select: opt.Select = None,
+    atlas: opt.Atlas = None,
+    runs: opt.Runs = None,
+    missing: opt.Missing = None,
+    join_case: opt.JoinCase = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -89,6 +98,9 @@ def evaluate(
     names = None if methods is None else resolve_methods(methods)
     chosen = _protocol(protocol, split, group, test)
     n_jobs = running.processes(jobs)
+    molecules = {"standardize": standardize, "censored": censored, "values": values, "skip_bad": skip_bad}
+    connectomes = {"select": select, "atlas": atlas, "runs": runs, "missing": missing, "join_case": join_case}
+    options = reading(smiles, target, **molecules, **connectomes)
     source = Source(data, options, test, numbers, opt.split_names(confounds))
     graphs = source.load()
     check_target(graphs, data)

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from isonn.cli import options as opt
 from isonn.cli.options import argument, flag, new_path, option
-from isonn.cli.reading import given_graphs
+from isonn.cli.reading import given_graphs, reading
 
 if TYPE_CHECKING:
     from isonn.graphs import GraphSet
     from isonn.report.panels import Panel
 
 
-@opt.reads("smiles target censored values select runs missing")
 def explain(
     model: opt.Model,
     data: Annotated[
         list[str], argument("DATA", "A known dataset (see `isonn data list`), a path, or one or several SMILES.")
     ],
-    options: dict[str, Any],
     out: Annotated[Path | None, new_path(None, "HTML page to write", default="print the reasons")] = None,
     graph: Annotated[
         list[int] | None,
@@ -33,6 +31,13 @@ def explain(
         ),
     ] = None,
     label: opt.Label = None,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TrueColumns = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
+    select: opt.Select = None,
+    runs: opt.Runs = None,
+    missing: opt.Missing = None,
     suggest: Annotated[bool, flag(None, "Show small edits that move each prediction to --goal.", "--suggest")] = False,
     goal: opt.Goal = None,
     as_json: opt.AsJson = False,
@@ -51,6 +56,7 @@ def explain(
 
     clf = isonn.load_model(model)
     explained = label_of(clf, label)
+    options = reading(smiles, target, censored=censored, values=values, select=select, runs=runs, missing=missing)
     graphs = given_graphs(data, clf, **options)
     wanted = (goal or "") if suggest else None
     text, shown = explain_page(clf, graphs, graph, model, label=explained, suggest=wanted)

@@ -7,13 +7,11 @@ from typing import Annotated, Any
 
 from isonn.cli import options as opt
 from isonn.cli.options import argument, new_path, option
-from isonn.cli.reading import graphs_of, model_with
+from isonn.cli.reading import graphs_of, model_with, reading
 
 
-@opt.reads("target select runs missing join_case")
 def findings(
     model: opt.Model,
-    options: dict[str, Any],
     data: Annotated[str | None, argument("DATA", "The subjects, to show the values of each set by class.")] = None,
     out: Annotated[
         Path | None,
@@ -26,6 +24,11 @@ def findings(
         option(None, "A file or a name such as power; for networks and coordinates.", default="the model's"),
     ] = None,
     top: Annotated[int, option(None, "Largest number of connections.")] = 50,
+    target: opt.TrueColumns = None,
+    select: opt.Select = None,
+    runs: opt.Runs = None,
+    missing: opt.Missing = None,
+    join_case: opt.JoinCase = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -50,6 +53,7 @@ def findings(
     if sets is not None:
         check_new(sets, "another --out")
     clf = model_with(model, "connections_", "findings need a model of --method isonn-aligned")
+    options = reading(target=target, select=select, runs=runs, missing=missing, join_case=join_case)
     graphs = None if data is None else graphs_of(data, clf, **options)
     result = find(clf, label_of(clf, label), atlas=atlas, top=top, data=graphs)
     if figures is not None:

@@ -15,7 +15,7 @@ import typer
 
 from isonn.cli import options as opt
 from isonn.cli.options import MODEL, RUNNING, flag, option
-from isonn.cli.reading import check_target, is_large, list_changes, reader_at, takes_option
+from isonn.cli.reading import check_target, is_large, list_changes, reader_at, reading, takes_option
 from isonn.cli.summary import model_facts, sentences
 from isonn.errors import InputError
 
@@ -25,16 +25,20 @@ if TYPE_CHECKING:
 #: Methods that can be saved, with the prefix of their estimators' names.
 _ESTIMATORS = {"isonn-subgraph": "Subgraph", "isonn": "IsoNN", "isonn-aligned": "Aligned"}
 #: Parameters of estimators that have an option of their own; others are given with --set.
-_OPTIONS = ("max_nodes", "n_templates", "head", "keep_examples", "harmonize")
+_OPTIONS = ("max_nodes", "n_templates", "head", "keep_examples", "class_weight", "harmonize")
 
 
-@opt.reads("smiles target standardize censored values skip_bad select atlas runs missing join_case")
 def fit(
     data: opt.Data,
     out: Annotated[Path, option(None, "Folder to write the model to; must not exist.", default=False)],
-    options: dict[str, Any],
+    smiles: opt.SmilesColumn = None,
+    target: opt.TargetColumns = None,
     numbers: opt.Numbers = None,
+    standardize: opt.Standardize = None,
     changes: opt.Changes = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
+    skip_bad: opt.SkipBad = False,
     method: Annotated[
         str | None,
         option(
@@ -50,6 +54,9 @@ def fit(
     ] = None,
     templates: Annotated[int | None, option(MODEL, "Keep a short list of this many subgraphs.", default="all")] = None,
     head: Annotated[str | None, option(MODEL, "auto (sums and logic), linear or trees.")] = None,
+    class_weight: Annotated[
+        str | None, option(MODEL, "balanced: rare classes count as much as frequent ones.", default="none")
+    ] = None,
     keep_examples: Annotated[
         str | None,
         option(
@@ -74,6 +81,11 @@ def fit(
     confounds: opt.Confounds = None,
     harmonize: opt.Harmonize = None,
     group: opt.Group = None,
+    select: opt.Select = None,
+    atlas: opt.Atlas = None,
+    runs: opt.Runs = None,
+    missing: opt.Missing = None,
+    join_case: opt.JoinCase = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -95,11 +107,15 @@ def fit(
         max_nodes=max_nodes,
         n_templates=templates,
         head=head,
+        class_weight=class_weight,
         keep_examples=True if keep_examples == "ids" else keep_examples,
         harmonize=harmonize,
         random_state=seed,
         verbose=int(not as_json),
     )
+    molecules = {"standardize": standardize, "censored": censored, "values": values, "skip_bad": skip_bad}
+    connectomes = {"select": select, "atlas": atlas, "runs": runs, "missing": missing, "join_case": join_case}
+    options = reading(smiles, target, **molecules, **connectomes)
     if numbers is not None and takes_option(data, "numbers"):
         options["numbers"] = numbers
     load = cache(lambda: isonn.load(data, **options))  # read once

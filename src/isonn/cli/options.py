@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -195,48 +193,6 @@ Settings = Annotated[
         metavar="NAME=VALUE",
     ),
 ]
-
-#: The options of readers, by the parameter of `isonn.load`.
-_READING = {
-    "smiles": SmilesColumn,
-    "target": TargetColumns,
-    "standardize": Standardize,
-    "censored": Censored,
-    "values": Values,
-    "skip_bad": SkipBad,
-    "select": Select,
-    "atlas": Atlas,
-    "runs": Runs,
-    "missing": Missing,
-    "join_case": JoinCase,
-}
-Command = Callable[..., None]
-
-
-def reads(names: str) -> Callable[[Command], Command]:
-    """Give a command options of readers; those that the user gives are in its parameter ``options``, by name.
-
-    Args:
-        names: the options, separated by spaces. Beside a MODEL, ``target`` names the true values.
-    """
-
-    def decorate(command: Command) -> Command:
-        own = dict(inspect.signature(command, eval_str=True).parameters)
-        del own["options"]
-        table = {**_READING, "target": TrueColumns} if "model" in own else _READING
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        added = [inspect.Parameter(name, keyword, default=None, annotation=table[name]) for name in names.split()]
-
-        @functools.wraps(command)
-        def run(**values: Any) -> None:
-            options = {name: values.pop(name) for name in names.split()}
-            command(**values, options={name: value for name, value in options.items() if value})
-
-        parameters = [*added, *(parameter.replace(kind=keyword) for parameter in own.values())]
-        vars(run)["__signature__"] = inspect.Signature(parameters)  # what typer reads
-        return run
-
-    return decorate
 
 
 def given(also: Sequence[str] | None = None, **settings: Any) -> dict[str, Any]:

@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 ADDED, BEST = "Columns to add", "The best rows"
 
 
-@opt.reads("smiles target censored values select runs missing")
 def predict(
     model: opt.Model,
     data: Annotated[
         list[str], argument("DATA", "Files, folders of files, known datasets (see `isonn data list`), or SMILES.")
     ],
-    options: dict[str, Any],
     out: Annotated[
         Path | None,
         option(
@@ -36,7 +34,14 @@ def predict(
             default="standard output",
         ),
     ] = None,
+    smiles: opt.SmilesColumn = None,
+    target: opt.TrueColumns = None,
+    censored: opt.Censored = None,
+    values: opt.Values = None,
     changes: opt.Changes = None,
+    select: opt.Select = None,
+    runs: opt.Runs = None,
+    missing: opt.Missing = None,
     reasons: Annotated[
         int | None, option(ADDED, "Add the strongest reasons of each prediction, at most this many.")
     ] = None,
@@ -78,6 +83,7 @@ def predict(
     Rows without a valid molecule are kept, with the error in the column "problem". Where DATA has true values, metrics
     are printed. --top ranks by the second of two classes, or by the only target, unless --label names another.
     """
+    from isonn.cli.reading import reading
     from isonn.cli.running import processes
     from isonn.conformal import check_coverage
     from isonn.errors import InputError
@@ -95,6 +101,7 @@ def predict(
     added: dict[str, Any] = {name: check_coverage(coverage) for name, wanted in trust.items() if wanted}
     if reasons is not None or top is not None:
         added = {"reasons": 3 if reasons is None else reasons, **added}
+    options = reading(smiles, target, censored=censored, values=values, select=select, runs=runs, missing=missing)
     with ExitStack() as stack:
         path = out
         if path is None:  # print nothing yet, because the last line of the data may be unusable

@@ -29,6 +29,17 @@ def model_with(path: Path, attribute: str, needed: str) -> Any:
     return clf
 
 
+def reading(smiles: str | None = None, target: Sequence[str] | None = None, **more: Any) -> dict[str, Any]:
+    """Return the options that were given, for readers of tables and folders; those left at None or False are not.
+
+    Example:
+        >>> reading("structure", ["a", "b"], censored="bound", skip_bad=False)
+        {'smiles': 'structure', 'target': ['a', 'b'], 'censored': 'bound'}
+    """
+    options = {"smiles": smiles, "target": target, **more}
+    return {name: value for name, value in options.items() if value not in (None, False, [])}
+
+
 def graphs_of(data: str, clf: Any, **options: Any) -> GraphSet:
     """Read DATA whole, for a fitted model: graphs with or without a target; warn about unusable rows."""
     import isonn

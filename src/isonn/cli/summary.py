@@ -78,7 +78,8 @@ def _guess(predicts: dict[str, Any]) -> str:
     of = f" of {names}" if names else ""
     if predicts["kind"] == "numbers":
         logarithms = predicts["logarithms"]
-        learned = [name for name, one in zip(predicts["targets"], logarithms, strict=True) if one]
+        each = predicts["targets"] or [f"column {i}" for i in range(len(logarithms))]
+        learned = [name for name, one in zip(each, logarithms, strict=True) if one]
         some = f"; {', '.join(learned[:5])}{', ...' if len(learned) > 5 else ''}" if not all(logarithms) else ","
         return f"predicts numbers{of}" + (f"{some} learned as a logarithm" if learned else "")
     if predicts["kind"] == "labels":
