@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
 import sys
 
 import networkx as nx
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from networkx.algorithms.isomorphism import GraphMatcher, categorical_node_match
 
+import isonn
 from isonn.baselines import FrequentClassifier
 from isonn.baselines import frequent as patterns
 from isonn.baselines.frequent import mine, presence
@@ -88,6 +90,12 @@ def test_presence_is_subgraph_isomorphism() -> None:
     assert 0 < held.mean() < 1
 
 
+def test_supports_are_what_presence_counts(mutag: GraphSet) -> None:
+    shapes = ShapeReader(mutag, "test").read(mutag)
+    mined = mine(shapes, 50, 20, 2, 6, 60)[0]
+    np.testing.assert_array_equal(presence(shapes, mined).sum(0), [pattern.support for pattern in mined])
+
+
 def test_mutag_is_mined_to_the_end_and_fitted(mutag: GraphSet) -> None:
     assert mutag.y is not None
     assert fast_gspan  # importing it is not mining
@@ -97,12 +105,17 @@ def test_mutag_is_mined_to_the_end_and_fitted(mutag: GraphSet) -> None:
     assert model.score(mutag[test], mutag.y[test]) > 0.6
 
 
-@pytest.mark.parametrize("ended", [None, []], ids=["out of time", "a process that died"])
-def test_what_was_mined_before_an_early_end_remains(ended: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_time_the_smaller_patterns_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = patterns._patterns_up_to
-    monkeypatch.setattr(
-        patterns, "_patterns_up_to", lambda s, size, *rest: whole(s, size, *rest) if size < 4 else ended
-    )
+    monkeypatch.setattr(patterns, "_patterns_up_to", lambda s, size, *rest: whole(s, size, *rest) if size < 4 else None)
+    found, stopped = mine(random_shapes(2), 100, 2, 2, 6, 30)
+    assert {len(pattern.labels) for pattern in found} == {2, 3}
+    assert stopped == "gBolt was stopped at patterns of 4 nodes, limit 30 s"
+
+
+def test_a_process_that_dies_is_not_taken_for_one_that_found_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = patterns._patterns_up_to
+    monkeypatch.setattr(patterns, "_patterns_up_to", lambda s, size, *rest: whole(s, size, *rest) if size < 4 else [])
     found, stopped = mine(random_shapes(2), 100, 2, 2, 6, 30)
     assert {len(pattern.labels) for pattern in found} == {2, 3}
     assert stopped == "gBolt was stopped at patterns of 4 nodes, limit 30 s"
@@ -120,6 +133,12 @@ def test_dense_graphs_say_that_patterns_are_missing() -> None:
     assert {len(pattern.labels) for pattern in found} >= {2}
     assert stopped is not None
     assert "may occur in more than 500000 places" in stopped
+
+
+def test_nodes_that_all_differ_are_in_one_place() -> None:
+    pairs = np.array(list(itertools.combinations(range(60), 2)))
+    found, stopped = mine([Shape(np.arange(60), pairs)] * 3, 100, 2, 2, 3, 60)
+    assert (len(found), found[0].support, stopped) == (100, 3, None)
 
 
 def test_weights_leave_the_strongest_pairs_of_either_direction_and_sign() -> None:
@@ -164,3 +183,9 @@ def test_a_missing_package_is_named_with_the_extra(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "fast_gspan", None)
     with pytest.raises(MissingDependencyError, match=r"needs fast_gspan, .*pip install 'isonn\[baselines\]'"):
         FrequentClassifier(max_nodes=2).fit(np.ones((2, 3, 3)), [0, 1])
+
+
+def test_importing_the_baselines_loads_no_optional_package() -> None:
+    code = "import sys, isonn.baselines; assert not {'grakel', 'igraph', 'fast_gspan', 'networkx'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert isonn.baselines.FrequentClassifier is FrequentClassifier

@@ -100,6 +100,14 @@ def test_both_kinds_of_batches_pool_the_same_and_leave_padding_out(graphs):
     torch.testing.assert_close(padded.pool(h), coded.pool(flat))
 
 
+def test_selecting_from_a_batch_equals_making_it_from_the_selected(graphs):
+    clf = GINClassifier(features="degree", layers=1, hidden=4, epochs=1, random_state=0).fit(graphs)
+    rows = torch.tensor([5, 2, 9])
+    chosen, made = clf._inputs(graphs)[rows], clf._inputs(graphs[rows.numpy()])
+    torch.testing.assert_close(chosen.x, made.x)
+    torch.testing.assert_close(chosen.links(), made.links())
+
+
 def test_gin_with_degrees_tells_planted_motifs_apart():
     train, test = (planted_motifs(n_graphs=100, n_nodes=(12, 18), seed=seed).graphs for seed in (0, 1))
     clf = GINClassifier(features="degree", layers=3, hidden=16, epochs=40, random_state=0).fit(train)

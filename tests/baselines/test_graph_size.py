@@ -43,6 +43,31 @@ def test_weights_change_no_count() -> None:
 
 
 @pytest.mark.parametrize("method", [GraphSizeClassifier, DegreeHistogramClassifier])
+def test_relabelling_the_nodes_changes_no_probability(method: type[GraphSizeClassifier]) -> None:
+    matrices = random_graphs()
+    draw = np.random.default_rng(1)
+    orders = [draw.permutation(len(matrix)) for matrix in matrices]
+    moved = [matrix[np.ix_(order, order)] for matrix, order in zip(matrices, orders, strict=True)]
+    fitted = method().fit(matrices, [0, 0, 0, 1, 1, 1, 1, 0])
+    np.testing.assert_array_equal(fitted.predict_proba(moved), fitted.predict_proba(matrices))
+
+
+@pytest.mark.parametrize(
+    ("method", "classes"),
+    [
+        (GraphSizeClassifier(), ["ring", "chain"]),
+        (DegreeHistogramClassifier(), ["ring", "chain"]),
+        (DegreeHistogramClassifier(bins=4), ["ring", "chain", "star"]),  # the hub of a star lies in the open bin
+    ],
+)
+def test_shapes_larger_than_any_in_training_are_told_apart(method: GraphSizeClassifier, classes: list[str]) -> None:
+    make = {"ring": nx.cycle_graph, "chain": nx.path_graph, "star": lambda n: nx.star_graph(n - 1)}
+    train = [(make[name](n), name) for n in range(5, 15) for name in classes]
+    method.fit([graph for graph, _ in train], [name for _, name in train])
+    assert method.predict([make[name](15) for name in classes]).tolist() == classes
+
+
+@pytest.mark.parametrize("method", [GraphSizeClassifier, DegreeHistogramClassifier])
 def test_labels_of_an_indicator_matrix_are_learnt_apart_and_constant_ones_kept(
     method: type[GraphSizeClassifier],
 ) -> None:

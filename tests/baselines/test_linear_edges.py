@@ -114,6 +114,14 @@ def planted(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return matrices, y
 
 
+def test_nbs_keeps_the_largest_connected_set_of_edges_that_differ() -> None:
+    matrices, y = planted()
+    model = NBSClassifier(threshold=3.5, fisher=False).fit(matrices[:40], y[:40])
+    assert {(2, 5), (5, 9), (2, 9)} <= set(map(tuple, model.edges_.tolist()))
+    assert (0, 1) not in set(map(tuple, model.edges_.tolist()))
+    assert model.score(matrices[40:], y[40:]) > 0.9
+
+
 def test_nbs_keeps_the_best_edge_where_none_is_beyond_the_threshold() -> None:
     matrices, y = planted()
     model = NBSClassifier(threshold=1e6, fisher=False).fit(matrices, y)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from isonn.baselines import SDBNClassifier
+from isonn.baselines.matrix_networks import block_means, find_modules
 
 
 def planted_modules(rng, label):
@@ -49,6 +50,24 @@ def test_the_second_channel_holds_the_means_of_the_blocks_of_the_first(aligned):
     for rows in (slice(0, 6), slice(6, 12)):
         for columns in (slice(0, 6), slice(6, 12)):
             np.testing.assert_allclose(second[rows, columns], first[rows, columns].mean(), rtol=1e-5)
+
+
+def test_block_means_by_definition():
+    rng = np.random.default_rng(1)
+    matrices = rng.normal(size=(2, 5, 5)).astype(np.float32)
+    modules = np.array([0, 2, 1, 0, 2])
+    expected = np.empty_like(matrices)
+    for i, j in np.ndindex(5, 5):
+        block = np.ix_(modules == modules[i], modules == modules[j])
+        expected[:, i, j] = [matrix[block].mean() for matrix in matrices]
+    np.testing.assert_allclose(block_means(matrices, modules), expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_few_nodes_and_no_links_still_have_modules(n):
+    modules = find_modules(np.zeros((n, n)), count=8, seed=0)
+    assert modules.shape == (n,)
+    assert modules[0] == 0
 
 
 def test_the_decoder_is_part_of_the_loss(aligned):

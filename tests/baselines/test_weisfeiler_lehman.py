@@ -11,6 +11,7 @@ import pytest
 from isonn.baselines import WLClassifier
 from isonn.baselines.weisfeiler_lehman import _choose
 from isonn.errors import InputError
+from isonn.experiments.methods import build
 from isonn.graphs import GraphSet, as_graphset, balanced_folds
 
 
@@ -25,6 +26,13 @@ def kernel_by_grakel():
         bunch = read_data("MUTAG", with_classes=True, prefer_attr_nodes=False, produce_labels_nodes=False)
     kernel = grakel.WeisfeilerLehman(n_iter=4, normalize=True, base_graph_kernel=grakel.VertexHistogram)
     return kernel.fit_transform(bunch.data)
+
+
+def test_the_kernel_on_mutag_is_grakels_own(mutag: GraphSet, kernel_by_grakel) -> None:
+    model = WLClassifier(iterations=4).fit(mutag)
+    ours = model.kernel_.transform(model.reader_.read(mutag))
+    np.testing.assert_allclose(ours, kernel_by_grakel, atol=1e-12)
+    assert 0.1 < ours.mean() < 0.9
 
 
 def test_new_graphs_have_the_similarity_they_have_in_grakels_matrix_of_all(mutag: GraphSet, kernel_by_grakel) -> None:
@@ -116,3 +124,16 @@ def test_the_choice_prefers_the_kernel_that_separates_and_survives_a_class_of_on
 def test_settings_that_mean_nothing_are_refused(settings: dict[str, object], complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         WLClassifier(**settings).fit(np.ones((2, 3, 3)), [0, 1])
+
+
+def test_the_two_decisions_are_two_methods() -> None:
+    assert build("wl", {}, seed=0, size=9).get_params()["decision"] == "mean"
+    assert (
+        build("wl-svm", {"iterations": 2}, seed=0, size=9).get_params().items()
+        >= {
+            "decision": "svm",
+            "iterations": 2,
+        }.items()
+    )
+    with pytest.raises(InputError, match="wl-svm has no setting 'decision'; it takes iterations"):
+        build("wl-svm", {"decision": "mean"}, seed=0, size=9)

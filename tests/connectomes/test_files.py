@@ -173,6 +173,14 @@ def test_the_diagonal_of_fishers_z_does_not_matter(diagonal):
     np.testing.assert_allclose(from_matrices(z).dense(dtype=np.float64), np.arctanh(matrices))
 
 
+def test_classes_given_as_y_are_stripped_and_case_is_asked_about():
+    y = [" patient", "control"] * 4
+    assert from_matrices(symmetric(), y).classes.tolist() == ["control", "patient"]
+    y[2] = "Patient"
+    with pytest.raises(InputError, match="y holds 'patient' and 'Patient', which differ only in case.*join_case=True"):
+        from_matrices(symmetric(), y)
+
+
 def test_rounding_does_not_make_a_matrix_directed():
     series = np.random.default_rng(0).normal(size=(12, 30, 7))
     matrices = np.stack([np.corrcoef(one, rowvar=False) for one in series])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import socket
@@ -97,6 +98,29 @@ def jobs(graphs: GraphSet) -> list[Job]:
 @pytest.fixture
 def trivial(jobs: list[Job]) -> list[Job]:
     return [job for job in jobs if job.method in ("majority", "size")]
+
+
+def test_dask_logs_no_traceback_of_a_lost_scheduler(two_workers):
+    """A result that was being fetched ends in a callback of tornado, which logs it with a level of its own."""
+    with cluster.calls_on_cluster(two_workers.address):
+        names = [name for name in logging.root.manager.loggerDict if name.startswith(("distributed", "tornado"))]
+        loud = [name for name in names if logging.getLogger(name).isEnabledFor(logging.ERROR)]
+    assert loud == []
+
+
+def test_subgraphs_are_cut_by_the_workers_of_a_cluster(mutag, two_workers: Cluster, tmp_path: Path) -> None:
+    def classifier() -> isonn.SubgraphClassifier:
+        return isonn.SubgraphClassifier(max_nodes=3, n_templates=4, head="linear", random_state=0)
+
+    expected = classifier().fit(mutag).predict_proba(mutag)
+    bank = tmp_path / "bank"
+    with cluster.calls_on_cluster(two_workers.address) as run:
+        found = classifier().fit(isonn.stream(mutag, 20, bank=bank, workers=run))
+    assert len(list(bank.glob("part-*"))) == 10
+    np.testing.assert_allclose(found.predict_proba(mutag), expected, atol=1e-6)
+    with distributed.Client(two_workers.address, set_as_default=False) as watcher:
+        written = watcher.run(lambda: len(sys.modules.get("isonn.subgraphs.bank", sys).__name__))
+    assert set(written.values()) == {len("isonn.subgraphs.bank")}  # it was they who cut
 
 
 def test_a_model_fitted_by_three_workers_one_of_which_is_killed_is_that_of_one_machine(mutag, tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import csv
 from dataclasses import replace
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
 from isonn.experiments.findings import findings
@@ -86,6 +87,17 @@ def test_eighty_columns_hold_everything_and_fewer_cut_no_number() -> None:
         assert max(map(len, shown.splitlines())) <= width
 
 
+def test_brackets_in_a_setting_are_no_markup() -> None:
+    assert "(k=[3])" in text_of([replace(ROW, settings={"k": [3]})])
+
+
+def test_a_dataset_that_is_not_there_shows_the_papers_number_and_why() -> None:
+    line = text_of([ABSENT]).splitlines()[2]
+    assert "data not public" in line
+    assert "60.0" in line
+    assert "failed" not in line
+
+
 def test_markdown_has_the_papers_f1_and_bold_only_by_the_test() -> None:
     lines = markdown([ROW, OTHER, BEST]).splitlines()
     head = [cell.strip() for cell in lines[0].strip("|").split("|")]
@@ -146,6 +158,11 @@ def test_findings_say_how_time_grows_and_who_is_ahead() -> None:
         "isonn on A: linear in c, 3 s per fit and c"
     ]
     assert "not linear in c" in findings(by_c, [timed("isonn", c=c, seconds=s) for c, s in ((1, 1), (2, 9), (3, 2))])[0]
+
+
+@pytest.mark.parametrize(("p", "text"), [(0.99999, "1"), (0.5, ".500"), (0.0, "<.001")])
+def test_p_is_short(p: float, text: str) -> None:
+    assert text in text_of([replace(OTHER, p=p)]).split()
 
 
 def test_numbers_have_their_own_columns_and_smaller_errors_are_bold() -> None:

@@ -34,12 +34,10 @@ def job_of(graphs: GraphSet, method: str = "majority", **changes: object) -> Job
 def test_every_part_of_a_job_changes_its_id_and_nothing_else_does(graphs: GraphSet) -> None:
     job = job_of(graphs, settings={"k": 2, "c": 1})
     others = {"dataset": "x", "method": "size", "settings": {"k": 2, "c": 2}, "protocol": "released", "fold": 1}
-    others |= {"seed": 1, "digest": "0", "candidates": ({"c": 2},)}
+    others |= {"seed": 1, "digest": "0"}
     ids = {replace(job, **{part: value}).id for part, value in others.items()}  # type: ignore[arg-type]
     assert len(ids | {job.id}) == len(others) + 1
     assert replace(job, settings={"c": 1, "k": 2}).id == job.id
-    again = Job.from_dict(json.loads(json.dumps(replace(job, candidates=({"c": 2},)).as_dict())))
-    assert again.id == replace(job, candidates=({"c": 2},)).id
 
 
 def test_ids_are_the_same_on_every_machine() -> None:
@@ -49,6 +47,15 @@ def test_ids_are_the_same_on_every_machine() -> None:
     )
     job = Job("A", "isonn", {"k": 4, "c": 1}, "paper", 2, 1, "d")
     assert job.id == hashlib.sha256(text).hexdigest()[:32]
+
+
+def test_settings_to_choose_from_are_part_of_a_job_and_no_candidates_leave_its_id_alone() -> None:
+    job = Job("A", "isonn", {"k": 4, "c": 1}, "paper", 2, 1, "d")
+    ids = {replace(job, candidates=candidates).id for candidates in (({"c": 2},), ({"c": 2}, {"c": 3}), ())}
+    assert len(ids) == 3
+    assert "candidates" not in job.as_dict()
+    again = Job(**json.loads(json.dumps(replace(job, candidates=({"c": 2},)).as_dict())))
+    assert again.id == replace(job, candidates=({"c": 2},)).id
 
 
 def test_the_weights_depend_on_the_seed_and_the_method_but_not_on_the_fold(graphs: GraphSet) -> None:
@@ -223,6 +230,13 @@ def test_the_best_candidate_on_the_inner_part_is_trained_again_on_all_training_g
     assert result["predictions"] == alone["predictions"]
     assert set(result["timings"]) - set(alone["timings"]) == {"choose_seconds"}
     assert untimed(result) == untimed(run_job(job, graphs))
+
+
+def test_of_equal_candidates_the_first_is_chosen(graphs: GraphSet) -> None:
+    candidates = ({"alpha": 2.0}, {"alpha": 2.0000001})
+    result = run_job(job_of(graphs, "edges", protocol="fair", candidates=candidates), graphs)
+    assert result["inner"][0] == result["inner"][1]
+    assert result["chosen"] == candidates[0]
 
 
 def test_a_protocol_that_chooses_nothing_gets_no_candidates(graphs: GraphSet) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from isonn.errors import InputError
 from isonn.experiments.methods import METHODS, build, resolve_methods
 from isonn.experiments.protocols import find_protocol
-from isonn.graphs import GraphSet
+from isonn.graphs import GraphSet, balanced_folds
 
 
 def test_names_keep_their_order_and_all_is_every_one() -> None:
@@ -43,8 +44,6 @@ def test_the_seed_and_the_size_go_to_methods_that_take_them_and_settings_win() -
 def test_a_setting_the_method_does_not_have_is_refused() -> None:
     with pytest.raises(InputError, match="degrees has no setting 'k'; it takes bins"):
         build("degrees", {"k": 3}, seed=0, size=28)
-    with pytest.raises(InputError, match="wl-svm has no setting 'decision'; it takes iterations"):
-        build("wl-svm", {"decision": "mean"}, seed=0, size=9)
 
 
 def test_listing_methods_loads_no_numerical_library() -> None:
@@ -85,6 +84,13 @@ def test_without_torch_methods_that_need_it_are_left_out_and_the_extra_is_named(
     said = run.stdout.splitlines()
     assert len(said) == 6
     assert all("needs torch" in line and "pip install 'isonn[torch]'" in line for line in said), said
+
+
+def test_the_paper_protocol_is_balanced_folds_of_the_seed(graphs: GraphSet) -> None:
+    assert graphs.y is not None
+    for ours, theirs in zip(find_protocol("paper").split(graphs, 7), balanced_folds(graphs.y, 3, 7), strict=True):
+        np.testing.assert_array_equal(ours[0], theirs[0])
+        np.testing.assert_array_equal(ours[1], theirs[1])
 
 
 def test_protocols_that_cannot_split_a_set_say_why(graphs: GraphSet) -> None:

@@ -65,6 +65,10 @@ def test_rows_of_a_training_rule_stand_beside_the_papers_number_of_the_method() 
         assert spec.printed_for("PTC", method, spec.settings_for("PTC", method)) == spec.printed_for("PTC", base)
 
 
+def test_there_is_a_spec_for_the_table_and_every_study() -> None:
+    assert set(spec_names()) == {"table", "kernel-size", "channels", "time", "convergence"}
+
+
 def test_the_studies_hold_what_the_papers_text_says_of_its_figures() -> None:
     order = ("HIV-fMRI", "HIV-DTI", "BP-fMRI", "MUTAG", "PTC")
     said = {
@@ -115,6 +119,12 @@ def test_the_table_holds_what_the_paper_prints() -> None:
         name: (s["isonn"]["k"], s["isonn"]["c"]) for name in spec.datasets for s in [spec.datasets[name]["settings"]]
     }
     assert templates == {"HIV-fMRI": (2, 3), "HIV-DTI": (4, 2), "BP-fMRI": (3, 1), "MUTAG": (4, 1), "PTC": (4, 2)}
+
+
+def test_a_dataset_the_paper_does_not_have_gets_the_general_settings() -> None:
+    spec = load_spec("table")
+    assert spec.settings_for("PROTEINS", "isonn") == spec.settings["isonn"]
+    assert spec.settings_for("PROTEINS", "majority") == {}
 
 
 def test_printed_numbers_belong_to_their_settings_only() -> None:

@@ -36,6 +36,15 @@ def test_without_the_correction_it_is_the_paired_t_test() -> None:
     assert corrected_t_test((one - other).tolist(), 0.0) == pytest.approx(stats.ttest_rel(one, other).pvalue)
 
 
+def test_the_correction_only_makes_differences_harder_to_find_and_the_sign_does_not_matter() -> None:
+    differences = [0.02, 0.05, -0.01, 0.04, 0.03]
+    plain, corrected = corrected_t_test(differences, 0.0), corrected_t_test(differences, 0.5)
+    assert plain is not None
+    assert corrected is not None
+    assert plain < corrected
+    assert corrected_t_test([-d for d in differences], 0.5) == pytest.approx(corrected)
+
+
 def test_equal_methods_differ_with_p_of_one_and_a_constant_difference_is_certain() -> None:
     assert corrected_t_test([0.0] * 6, 0.5) == 1
     assert corrected_t_test([0.1 + 0.2, 0.3, 0.3], 0.5) == 0  # equal but for rounding

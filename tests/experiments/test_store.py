@@ -7,6 +7,8 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
+import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -102,10 +104,17 @@ def test_a_damaged_file_is_set_aside_and_its_job_missing(damage: Any, tmp_path: 
     "edit",
     [
         {"metrics": 1},
+        {"metrics": {"accuracy": "high"}},
         {"timings": {}},
         {"n_test": 2},
         {"test": "4"},
+        {"predictions": None},
+        {"audit": []},
         {"loss": [None]},
+        {"warnings": [["a"]]},
+        {"chosen": [1]},
+        {"versions": ["0.1.0"]},
+        {"commit": 5},
         {"job": {**JOBS[0].as_dict(), "seed": 7}},
         {"job": {**JOBS[0].as_dict(), "settings": [1]}},
         {"job": 4},
@@ -183,6 +192,11 @@ def test_folders_that_are_no_store_are_refused_and_left_alone(tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["other", "run.json", "thesis.txt"]
 
 
+def test_an_empty_folder_becomes_a_store(tmp_path: Path) -> None:
+    assert Store(tmp_path).missing(JOBS) == JOBS
+    assert json.loads((tmp_path / "run.json").read_text())["format"] == FORMAT
+
+
 def test_a_store_of_another_format_is_refused(tmp_path: Path) -> None:
     Store(tmp_path)
     about = json.loads((tmp_path / "run.json").read_text())
@@ -252,3 +266,48 @@ def test_a_full_disk_or_a_missing_permission_is_a_sentence_and_leaves_no_half_fi
     monkeypatch.setattr(Path, "read_text", refuse)
     with pytest.raises(IsoNNError, match=r"results cannot be read in"):
         store.get(JOBS[0])
+
+
+#: Several processes make one store and run the same jobs, one of which has a damaged result, all at the same time.
+RACE = """
+import os, sys, time, traceback
+from isonn.graphs import planted_motifs
+from isonn.experiments.run import execute
+from isonn.experiments.jobs import plan, run_job
+from isonn.experiments.store import Store
+
+graphs = planted_motifs(n_graphs=30, n_nodes=(8, 12), seed=0).graphs
+jobs = plan(graphs, ["degrees", "size"], {}, "paper", seeds=1)
+run_job(jobs[0], graphs)
+for round in range(4):
+    folder = os.path.join(sys.argv[1], str(round))
+    start = time.monotonic() + 0.05
+    children = []
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            try:
+                while time.monotonic() < start:
+                    pass
+                store = Store(folder)
+                path = os.path.join(folder, "jobs", jobs[0].id + ".json")
+                if not os.path.exists(path):
+                    open(path, "w").close()
+                time.sleep(0.002)
+                list(execute(store.missing(jobs), {graphs.name: graphs}, store))
+                assert store.missing(jobs) == []
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0], round
+    assert Store(folder).missing(jobs) == []
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_processes_that_race_on_one_store_all_end_well_and_lose_nothing(tmp_path: Path) -> None:
+    run = subprocess.run([sys.executable, "-c", RACE, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert not list(tmp_path.rglob(".*.json.*"))  # no temporary file is left behind

@@ -64,6 +64,18 @@ def test_rows_are_apart_by_settings_and_only_the_papers_settings_show_its_number
     ]
 
 
+def test_the_order_in_which_jobs_finished_changes_nothing() -> None:
+    results = results_of(JOBS)
+    assert summarize(JOBS, dict(reversed(results.items())), {}, SPEC) == summarize(JOBS, results, {}, SPEC)
+
+
+def test_one_seed_has_no_standard_deviation() -> None:
+    (row,) = summarize(JOBS[:FOLDS], results_of(JOBS[:FOLDS]), {}, SPEC)
+    assert row.accuracy is not None
+    assert row.accuracy.sd is None
+    assert str(row.accuracy) == f"{row.accuracy.mean:.1f}"
+
+
 def test_a_seed_with_a_failed_fold_counts_for_nothing_and_the_failure_is_told() -> None:
     results = results_of(JOBS)
     size = [job for job in JOBS if job.method == "size"]
@@ -188,6 +200,12 @@ def test_nothing_is_bold_without_a_test(values: dict[str, list[float]], bold: se
     assert outstanding(summarize(jobs, results, {}, SPEC)) == bold
 
 
+def test_nothing_is_bold_in_a_sweep() -> None:
+    """All rows are isonn's own, so there is no test."""
+    jobs = [job for job in JOBS if job.method == "isonn"]
+    assert outstanding(summarize(jobs, results_of(jobs), {}, SPEC)) == set()
+
+
 def nadeau_bengio(values: list[float], test_to_train: float) -> tuple[float, float]:
     n = len(values)
     half = stats.t.ppf(0.975, 2 / (1 / (n - 1) + test_to_train)) * np.sqrt(
@@ -226,6 +244,34 @@ def test_the_interval_covers_chance_on_pure_noise_with_any_number_of_seeds(seeds
         (row,) = summarize(jobs, results, {}, SPEC)
         covered.append(row.accuracy.interval[0] <= 50 <= row.accuracy.interval[1])
     assert np.mean(covered) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("metric", "limits"), [("auroc", (0, 1)), ("mcc", (-1, 1)), ("rmse", (0, None)), ("r2", (None, 1))]
+)
+def test_intervals_end_where_a_metric_does(metric: str, limits: tuple[float | None, float | None]) -> None:
+    jobs, given = with_accuracies({"isonn": [0.1] * FOLDS + [0.9] * FOLDS})
+    names = ("rmse", "r2") if metric in ("rmse", "r2") else ("accuracy", metric)
+    results = {}
+    for job in jobs:
+        metrics = dict.fromkeys(names, given[job.id]["metrics"]["accuracy"])
+        results[replace(job, protocol="random").id] = {**given[job.id], "metrics": metrics}
+    (row,) = summarize([replace(job, protocol="random") for job in jobs], results, {}, SPEC)
+    student = nadeau_bengio([0.1] * FOLDS + [0.9] * FOLDS, 10 / 20)
+    low, high = (None if limit is None else float(limit) for limit in limits)
+    expected = [
+        student[0] if low is None else max(low, student[0]),
+        student[1] if high is None else min(high, student[1]),
+    ]
+    assert row.metrics[metric].interval == pytest.approx(expected)
+
+
+def test_flips_are_averaged_over_the_results_that_have_them() -> None:
+    jobs, results = with_accuracies({"isonn": BASE})
+    results[jobs[0].id]["audit"] = {"flip_rate": 0.2}
+    results[jobs[3].id]["audit"] = {"flip_rate": 0.4}
+    (row,) = summarize(jobs, results, {}, SPEC)
+    assert row.flip_rate == pytest.approx(30)
 
 
 def test_choices_are_counted_and_the_papers_number_stays() -> None:

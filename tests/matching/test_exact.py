@@ -91,6 +91,18 @@ def test_the_number_of_threads_does_not_change_the_bits(generator, monkeypatch):
         torch.testing.assert_close(other, results[0], rtol=0, atol=0)
 
 
+def test_transposed_regions_give_the_same_as_a_copy(dtype, generator):
+    templates, regions = draw(generator, dtype, 2, 6, 4)
+    view = regions.transpose(1, 2)
+    torch.testing.assert_close(exact_distance(templates, view), exact_distance(templates, view.contiguous()))
+
+
+def test_k_8_runs_exactly(generator):
+    template = torch.randn(8, 8, generator=generator)
+    copies = torch.stack([relabelled(template, torch.randperm(8, generator=generator)) for _ in range(5)])
+    torch.testing.assert_close(exact_distance(template[None], copies), torch.zeros(5, 1))
+
+
 @pytest.mark.parametrize(
     ("templates", "regions", "message"),
     [

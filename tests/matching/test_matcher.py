@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from reference import distance_by_definition, relabelled
+from reference import distance_by_definition, permutation_matrix, relabelled
 
 import isonn
 from isonn.errors import InputError
-from isonn.matching import MATCHERS, Matcher, best_permutation, matcher_named, register_matcher
+from isonn.matching import MATCHERS, Matcher, best_permutation, exact_distance, matcher_named, register_matcher
 
 K = 4
 
@@ -131,6 +131,22 @@ def test_a_layer_a_classifier_and_its_explanations_take_a_matcher_registered_fro
     torch.testing.assert_close(
         layer.distances(windows).flatten(), SortedMatcher().distance(layer.templates, windows)[0]
     )
+
+
+def test_an_unknown_matcher_names_the_known_ones():
+    with pytest.raises(InputError, match="matching='magic' is unknown; use one of 'exact', 'fast', 'fast-authors'"):
+        matcher_named("magic")
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_the_best_permutation_attains_the_distance(k, dtype, generator):
+    template = torch.randn(k, k, dtype=dtype, generator=generator)
+    region = torch.randn(k, k, dtype=dtype, generator=generator)
+    p = best_permutation(template, region)
+    attained = ((relabelled(template, p) - region) ** 2).sum()
+    torch.testing.assert_close(attained, exact_distance(template[None], region[None])[0, 0])
+    matrix = permutation_matrix(tuple(p.tolist()), dtype)
+    torch.testing.assert_close(matrix @ template @ matrix.T, relabelled(template, p))
 
 
 def test_the_best_permutation_finds_a_relabelling_again(dtype, generator):

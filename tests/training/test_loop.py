@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ from safetensors.torch import save_file
 from torch import nn
 
 from isonn.errors import ModelFileError, TrainingError
-from isonn.training import Checkpoint, Schedule, Settled, checkpoint, train
+from isonn.files import atomic_file
+from isonn.training import Checkpoint, EarlyStopping, Schedule, Settled, checkpoint, train
 
 
 def problem():
@@ -33,6 +35,12 @@ def run(epochs, checkpoint=None, batch_size=7, patience=None, **options):
 def assert_same_run(one, other):
     torch.testing.assert_close(dict(one[0].state_dict()), dict(other[0].state_dict()), rtol=0, atol=0)
     assert one[1].loss == other[1].loss
+
+
+def test_the_loss_falls():
+    _, history = run(40)
+    assert history.loss[-1] < 0.5 * history.loss[0]
+    assert len(history.seconds) == 40
 
 
 def test_one_full_batch_step_is_one_step_of_adam():
@@ -85,6 +93,14 @@ def test_a_checkpoint_of_more_epochs_than_asked_for_is_refused(tmp_path, monkeyp
     assert_same_run(run(5, saved), run(5))
 
 
+def test_a_damaged_checkpoint_is_refused(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    run(2, Checkpoint(path, "this", every=0))
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(ModelFileError, match="cannot be read.*remove it to start again"):
+        run(4, Checkpoint(path, "this", resume=True))
+
+
 def test_every_flipped_bit_is_refused_in_one_sentence(tmp_path):
     path = tmp_path / "run.checkpoint"
     run(2, Checkpoint(path, "this", every=0))
@@ -103,12 +119,16 @@ def test_every_flipped_bit_is_refused_in_one_sentence(tmp_path):
     "change",
     [
         {"history": "{"},
+        {"history": "[]"},
         {"history": '{"loss": [1], "seconds": []}'},
+        {"history": '{"loss": ["a", "b"], "seconds": [1, 1]}'},
         {"history": '{"loss": [NaN, 1], "seconds": [1, 1]}'},
         {"generator": torch.zeros(3)},
+        {"generator": None},
         {"model.0.weight": torch.zeros(2, 2)},
         {"optimizer.0.exp_avg": torch.zeros(9)},
         {"optimizer.77.exp_avg": torch.zeros(8, 4)},
+        {"optimizer.x.exp_avg": torch.zeros(8, 4)},
     ],
     ids=str,
 )
@@ -121,11 +141,28 @@ def test_an_altered_checkpoint_with_a_right_checksum_is_refused(change, tmp_path
     for name, value in change.items():
         if isinstance(value, str):
             header[name] = value
+        elif value is None:
+            del tensors[name]
         else:
             tensors[name] = value
     save_file(tensors, path, {**header, "sha256": checkpoint._digest(header, tensors)})
     with pytest.raises(ModelFileError, match="remove it to start again"):
         run(4, Checkpoint(path, "this", resume=True))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks, so temporary files are left alone")
+def test_temporary_files_of_killed_runs_are_removed_and_those_in_use_are_not(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    stray, folder = tmp_path / ".run.checkpoint.abcdefgh", tmp_path / ".run.checkpoint.12345678"
+    stray.touch()
+    folder.mkdir()
+    with atomic_file(path) as used:
+        used.write_text("whole")
+        run(2, Checkpoint(path, "this", every=1e9))
+        assert used.exists()
+        assert not stray.exists()
+        assert not folder.exists()
+    assert path.read_text() == "whole"
 
 
 def test_a_failing_save_leaves_the_older_checkpoint_whole(tmp_path, monkeypatch):
@@ -144,6 +181,12 @@ def test_a_failing_save_leaves_the_older_checkpoint_whole(tmp_path, monkeypatch)
         run(4, Checkpoint(path, "this", every=0, resume=True))
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_early_stopping_is_off_by_default_and_stops_when_asked():
+    assert len(run(30, batch_size=None)[1]) == 30
+    stopping = EarlyStopping(3)
+    assert [stopping.update(loss) for loss in (1.0, 0.5, 0.5, 0.6, 0.7, 0.1)] == [False] * 4 + [True, False]
 
 
 def test_a_run_that_stopped_early_stays_stopped_when_resumed(tmp_path):
@@ -183,3 +226,20 @@ def test_a_loss_has_settled_when_it_has_fallen_and_falls_no_more():
     assert abs(stops_at([0.693] * 300 + falling) - 300 - stopped) < 25  # a plateau at the start is not the end
     assert stops_at([50.0, 20.0, 5.0, 1.0] + [0.5] * 100) < 40  # a bad start does not widen what counts as a fall
     assert stops_at([1e-3 * loss for loss in falling]) == stopped  # nor does the unit of a small loss
+
+
+def test_settled_training_resumes_to_the_same_end(tmp_path):
+    x, y = torch.linspace(-1, 1, 16)[:, None], torch.linspace(-2, 2, 16)[:, None]
+
+    def run(epochs, checkpoint=None):
+        model = torch.nn.Linear(1, 1)
+        torch.nn.init.zeros_(model.weight)
+        torch.nn.init.zeros_(model.bias)
+        schedule = Schedule(epochs, learning_rate=0.1, patience="settled")
+        return train(model, x, y, nn.functional.mse_loss, schedule, torch.Generator(), checkpoint)
+
+    whole = run(300)
+    assert 25 < len(whole) < 300
+    saved = Checkpoint(tmp_path / "run", "id", resume=True, every=0)
+    run(10, saved)
+    assert run(300, saved).loss == whole.loss

@@ -22,11 +22,9 @@ def distances(adjacency, k, templates):
     return exact_distance(templates, windows.reshape(-1, k, k)).view(*windows.shape[:3], -1)
 
 
-@pytest.mark.parametrize(("k", "weighted"), [(1, False), (2, False), (2, True), (3, False), (4, False)])
-def test_merging_changes_no_distance(k, weighted, generator):
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_merging_changes_no_distance(k, generator):
     adjacency = zero_one(generator, g=30)
-    if weighted:  # by few values
-        adjacency = 0.25 * torch.randint(-1, 3, (40, 5, 5), generator=generator)
     templates = torch.randn(2, k, k, generator=generator)
     merged = bank_windows(adjacency, k)
     torch.testing.assert_close(
@@ -54,8 +52,42 @@ def test_relabelled_windows_share_one_region_in_its_canonical_order(generator):
     torch.testing.assert_close(bank_windows(copies.flip(0), 3).regions, first.regions)
 
 
-def test_graphs_whose_windows_hardly_repeat_have_no_bank(generator):
+def test_values_other_than_zero_and_one_are_kept(generator):
+    adjacency = 0.25 * torch.randint(-1, 3, (40, 5, 5), generator=generator)
+    templates = torch.randn(2, 2, 2, generator=generator)
+    merged = bank_windows(adjacency, 2)
+    torch.testing.assert_close(
+        exact_distance(templates, merged.regions)[merged.index], distances(adjacency, 2, templates)
+    )
+
+
+def test_windows_that_need_more_than_one_integer_are_told_apart():
+    adjacency = torch.zeros(4, 9, 9)
+    adjacency[1, 8, 8] = 1  # the last of 81 cells
+    adjacency[2, 0, 0] = 1  # the first
+    adjacency[3, 0, 1] = 1
+    number, place = bank.merge_equal(bank._window_words(adjacency.numpy().astype("uint8"), 9, 2))
+    assert sorted(number.tolist()) == [0, 1, 2, 3]
+    assert number[place].tolist() == [0, 1, 2, 3]
+
+
+def test_without_the_merging_of_copies_nothing_changes_but_the_number_of_regions(generator, monkeypatch):
+    adjacency = zero_one(generator, g=60, density=0.1)
+    templates = torch.randn(2, 4, 4, generator=generator)
+    merged = bank_windows(adjacency, 4)
+    monkeypatch.setattr(bank, "MAX_MERGING_COST", 0)
+    plain = bank_windows(adjacency, 4)
+    assert len(plain.regions) > len(merged.regions)
+    torch.testing.assert_close(
+        exact_distance(templates, plain.regions)[plain.index], exact_distance(templates, merged.regions)[merged.index]
+    )
+
+
+def test_weighted_graphs_have_no_bank(generator):
     assert bank_windows(torch.randn(3, 9, 9, generator=generator), 3) is None
+
+
+def test_graphs_whose_windows_hardly_repeat_have_no_bank(generator):
     assert bank_windows(zero_one(generator, g=1, n=9, density=0.5), 5) is None
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
 
 import isonn
 from isonn import model_files
@@ -22,6 +24,11 @@ def fitted(mutag):
     return small().fit(mutag, mutag.y)
 
 
+def test_the_features_are_the_maps_of_the_layer(mutag, fitted):
+    maps = fitted.model_.features[0](torch.from_numpy(mutag.dense())).flatten(1).detach()
+    np.testing.assert_allclose(fitted.transform(mutag), maps, atol=1e-6)
+
+
 def test_probabilities_are_the_softmax_of_the_model(mutag, fitted):
     logits = fitted.model_(torch.from_numpy(mutag.dense())).detach()
     np.testing.assert_allclose(fitted.predict_proba(mutag), logits.softmax(1), atol=1e-6)
@@ -31,6 +38,11 @@ def test_predicting_in_small_batches_changes_nothing(mutag, fitted, monkeypatch)
     expected = fitted.predict_proba(mutag)
     monkeypatch.setattr(isonn.IsoNNClassifier, "_batch_cells", 1)  # one graph at a time
     np.testing.assert_allclose(fitted.predict_proba(mutag), expected, atol=1e-6)
+
+
+def test_features_feed_another_classifier_in_a_pipeline(mutag):
+    pipeline = make_pipeline(small(), LogisticRegression()).fit(mutag, mutag.y)
+    assert pipeline.score(mutag, mutag.y) > 0.6
 
 
 @pytest.mark.parametrize("layers", [None, ((2, 3), (2, 2))])
@@ -74,6 +86,12 @@ def test_class_weight_moves_predictions_towards_the_heavier_class(mutag):
 
     assert share({1: 10.0}) > share(None) > share({-1: 10.0})
     assert small(epochs=1, class_weight="balanced").fit(mutag).predict(mutag).shape == (188,)
+
+
+def test_training_moves_templates_and_lowers_the_loss(mutag):
+    one, many = small(epochs=1).fit(mutag), small(epochs=60, learning_rate=0.01).fit(mutag)
+    assert many.history_.loss[-1] < 0.8 * many.history_.loss[0]
+    assert np.abs(one.templates_[0].adjacency - many.templates_[0].adjacency).max() > 0.01
 
 
 def test_the_torch_threads_of_the_caller_do_not_change_the_bits_and_are_left_alone(mutag):
@@ -120,11 +138,18 @@ def test_a_checkpoint_is_not_taken_up_with_other_data_or_settings(mutag, tmp_pat
     monkeypatch.setattr("isonn.training.checkpoint.Checkpoint.due", lambda self: True)
     path = tmp_path / "run.checkpoint"
     small().fit(mutag, checkpoint=path)
-    weights = {"sample_weight": 1.0 + np.arange(188)}
-    runs = [(small(learning_rate=0.1), mutag, {}), (small(), mutag[:100], {}), (small(random_state=1), mutag, {})]
-    for clf, graphs, options in [*runs, (small(), mutag, weights)]:
+    for clf, graphs in ((small(learning_rate=0.1), mutag), (small(), mutag[:100]), (small(random_state=1), mutag)):
         with pytest.raises(ModelFileError, match="other data or settings"):
-            clf.fit(graphs, checkpoint=path, resume=True, **options)
+            clf.fit(graphs, checkpoint=path, resume=True)
+
+
+def test_templates_can_be_read_and_drawn(fitted):
+    templates = fitted.templates_
+    assert len(templates) == 2
+    assert templates[0].adjacency.shape == (3, 3)
+    graph = templates[0].to_networkx(threshold=0.4)
+    assert graph.number_of_nodes() == 3
+    assert set(graph.edges) == set(map(tuple, np.argwhere(templates[0].adjacency > 0.4).tolist()))
 
 
 # ---- files
@@ -149,6 +174,13 @@ def test_a_saved_model_gives_the_same_bits(mutag, tmp_path, kind, layers):
     assert loaded.get_params() == clf.get_params()
     assert loaded.history_.loss == clf.history_.loss
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["model.json", "model.safetensors"]
+
+
+def test_loading_a_model_leaves_the_global_random_state_alone(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    before = torch.get_rng_state()
+    isonn.load_model(tmp_path / "model")
+    torch.testing.assert_close(torch.get_rng_state(), before)
 
 
 @pytest.mark.parametrize("matching", ["exact", "fast"])
@@ -201,6 +233,11 @@ def damage_tensors(folder):
     path.write_bytes(data)
 
 
+def truncate(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+
+
 def edit(*, forged=True, **changes):
     """Change the description; ``forged`` with a digest that fits, as damage never has."""
 
@@ -225,9 +262,13 @@ def swap_weights(folder):
     ("damage", "message"),
     [
         (damage_tensors, "is not the file model.json was written with"),
+        (truncate, "is not the file model.json was written with"),
         (swap_weights, "does not describe the weights it holds"),
         (edit(size=28.5, forged=False), "model.json was changed after it was saved"),
         (edit(size=10**6), "weights of the head of .* numbers take .* GB, more than the .* GB of this machine"),
+        (edit(size="large"), "does not describe a model: its size is not one"),
+        (edit(params={"k": -1}), "does not describe a model"),
+        (edit(params={"command": "rm"}), "does not describe the weights it holds"),
         (
             edit(target={"name": "classes", "classes": {"dtype": "O", "values": [1]}}),
             "does not describe the weights it holds",
@@ -237,6 +278,7 @@ def swap_weights(folder):
             edit(**{"class": "os.system"}),
             r"kind 'os.system'; this version knows",
         ),
+        (lambda folder: (folder / "model.json").write_text("{"), "is damaged"),
         (lambda folder: (folder / "model.json").unlink(), "holds no model.json"),
         (lambda folder: (folder / "model.safetensors").unlink(), "holds no model.safetensors"),
     ],
@@ -256,6 +298,13 @@ def test_a_model_of_a_machine_with_another_device_is_loaded_on_the_cpu(fitted, m
     with pytest.warns(IsoNNWarning, match="fitted on device 'toaster', which this machine lacks; it now uses the CPU"):
         loaded = isonn.load_model(tmp_path / "model")
     np.testing.assert_equal(loaded.predict_proba(mutag), fitted.predict_proba(mutag))
+
+
+def test_whoever_may_read_a_folder_may_read_the_model_in_it(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    (tmp_path / "file").touch()
+    allowed = (tmp_path / "file").stat().st_mode
+    assert {path.stat().st_mode for path in (tmp_path / "model").iterdir()} == {allowed}
 
 
 def test_weights_that_end_in_no_number_are_an_error_not_an_answer(fitted, mutag):
@@ -301,14 +350,22 @@ def test_graphs_smaller_than_the_template_are_padded_like_all_others(mutag):
         ({"k": np.array([2, 3])}, r"k=array\(\[2, 3\]\) is not a number of nodes"),
         ({"k": 30}, "k=30 means .* permutations .*; use k <= 9"),
         ({"size": 8}, "size=8 is too small for a graph of 28 nodes"),
+        ({"epochs": 0}, "epochs=0 is not a count"),
+        ({"n_jobs": 1.5}, "n_jobs=1.5 is not a count"),
+        ({"batch_size": 0}, "batch_size=0 is not a count"),
+        ({"learning_rate": 0}, "learning_rate=0 is not above 0"),
+        ({"hidden": (16, 0)}, r"hidden=\(16, 0\) are not layer widths"),
         ({"device": "toaster"}, "device='toaster' cannot be used"),
         ({"random_state": -1}, "random_state=-1 is not a valid seed"),
         ({"matching": "magic"}, "matching='magic' is unknown"),
         ({"layers": ()}, r"layers=\(\) is empty"),
         ({"layers": (2, 3)}, r"layers=\(2, 3\) are not pairs; give \(c, k\) of each"),
+        ({"layers": "2x3,2x3"}, "layers='2x3,2x3' are not pairs"),
         ({"hidden": 64}, "hidden=64 are not layer widths"),
         ({"size": 30.0}, "size=30.0 is not a count"),
+        ({"size": "a"}, "size='a' is not a count"),
         ({"matching": ["exact"]}, r"matching=\['exact'\] is unknown"),
+        ({"learning_rate": "a"}, "learning_rate='a' is not above 0"),
         ({"k": 5, "c": 2, "layers": ((2, 3),)}, "k=5 and layers=.* contradict each other"),
         ({"k": 4, "c": 2, "layers": ((1, 3), (1, 9), (1, 9), (1, 9), (1, 9))}, "layer 5 of 5 .* maps of side 2"),
     ],
@@ -368,3 +425,10 @@ def test_weights_that_are_all_one_change_nothing(mutag):
 def test_weights_that_are_none_are_refused(mutag, weights, complaint):
     with pytest.raises(InputError, match=complaint):
         isonn.IsoNNClassifier(k=3, c=1).fit(mutag, sample_weight=weights)
+
+
+def test_a_run_with_other_weights_is_not_resumed(mutag, tmp_path):
+    clf = isonn.IsoNNClassifier(k=3, c=1, epochs=2, random_state=0)
+    clf.fit(mutag, sample_weight=1.0 + np.arange(188), checkpoint=tmp_path / "run")
+    with pytest.raises(ModelFileError, match="other data or settings"):
+        clf.fit(mutag, checkpoint=tmp_path / "run", resume=True)

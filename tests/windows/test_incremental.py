@@ -94,6 +94,13 @@ def test_every_step_of_training_equals_full_matching(k, c, dtype, generator, cou
     assert sum(count["listed"]) > 0
 
 
+def test_k_7_equals_full_matching(generator, count):
+    adjacency, templates = draw(generator, torch.float32, graphs=1, k=7, n=12)
+    learn(CertifiedWindows(adjacency, 7), adjacency, templates, generator, 6, 0.002)
+    assert count["full"][0] == 36
+    assert sum(count["full"][1:]) < 5
+
+
 def test_large_steps_use_certificates_up_and_stay_exact(dtype, generator, count):
     adjacency, templates = draw(generator, dtype, c=2)
     learn(CertifiedWindows(adjacency, 5), adjacency, templates, generator, 10, 0.3)
@@ -143,6 +150,14 @@ def test_snapshots_nobody_needs_are_dropped_and_nothing_changes(generator, monke
 def test_ties_cost_no_exactness(graphs, dtype, generator):
     templates = torch.randn(2, 5, 5, dtype=dtype, generator=generator)
     learn(CertifiedWindows(graphs.to(dtype), 5), graphs.to(dtype), templates, generator, 5, 0.01)
+
+
+def test_constant_and_padded_regions_do_not_need_full_matching_again(generator, count):
+    graphs = torch.zeros(2, 12, 12)
+    graphs[:, :5, :5] = torch.randn(2, 5, 5, generator=generator)
+    learn(CertifiedWindows(graphs, 6), graphs, torch.randn(1, 6, 6, generator=generator), generator, 8, 0.002)
+    assert count["full"][0] == 2 * 49
+    assert sum(count["full"][1:]) < 10
 
 
 def test_the_order_of_steps_does_not_change_the_bits(generator):

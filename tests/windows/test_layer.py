@@ -30,6 +30,16 @@ def test_a_bank_of_windows_gives_the_same_maps_and_gradients(generator):
     )
 
 
+def test_maps_are_distributions_over_positions(generator):
+    maps = IsoLayer(k=2, c=3, generator=generator)(torch.randn(4, 5, 5, generator=generator))
+    torch.testing.assert_close(maps.sum((2, 3)), torch.ones(4, 3))
+
+
+def test_relative_maps_have_the_mean_1_however_large_the_graph(generator):
+    maps = IsoLayer(k=2, c=3, normalize="relative", generator=generator)(torch.randn(4, 40, 40, generator=generator))
+    torch.testing.assert_close(maps.mean((2, 3)), torch.ones(4, 3))
+
+
 @pytest.mark.parametrize("normalize", ["positions", "relative"])
 def test_a_stack_feeds_every_map_to_every_template_of_the_next_layer(normalize, dtype, generator):
     stack = IsoStack(((2, 2), (3, 3)), normalize=normalize, generator=generator).to(dtype)
@@ -96,6 +106,13 @@ def test_impossible_layers_are_refused(settings, message):
 def test_a_graph_smaller_than_the_template_is_refused():
     with pytest.raises(InputError, match="graphs of 3 nodes are too small for templates of k=4 nodes; use k <= 3"):
         IsoLayer(k=4, c=1)(torch.zeros(2, 3, 3))
+
+
+def test_the_same_generator_gives_the_same_weights():
+    def weights():
+        return IsoNN(6, 2, generator=torch.Generator().manual_seed(3)).state_dict()
+
+    torch.testing.assert_close(dict(weights()), dict(weights()), rtol=0, atol=0)
 
 
 def test_two_layers_see_the_sum_of_their_sizes_less_one(generator):

@@ -11,7 +11,7 @@ from reference import distance_by_definition, layer_by_definition, relabelled
 
 from isonn.matching import exact_distance
 from isonn.matching.exact import exact_winners
-from isonn.nn import IsoLayer
+from isonn.nn import IsoLayer, IsoStack
 from isonn.windows import kernels, match
 from isonn.windows.cut import cut_half, cut_windows
 from isonn.windows.match import Windows, window_distance
@@ -166,3 +166,15 @@ def test_a_layer_gives_the_same_in_place_and_by_cutting(symmetric, generator, dt
     if not symmetric:
         expected = torch.stack([layer_by_definition(layer.templates.detach(), graph) for graph in adjacency])
         torch.testing.assert_close(results[0][0], expected)
+
+
+def test_gradients_reach_the_first_templates_of_a_stack_through_the_second(generator, monkeypatch):
+    stack = IsoStack(((2, 3), (2, 3)), normalize="relative", generator=generator).double()
+    adjacency = torch.randn(2, 8, 8, dtype=torch.float64, generator=generator)
+    gradients = []
+    for least in (0, 2**62):
+        monkeypatch.setattr(match, "MIN_MULTIPLICATIONS", least)
+        stack.zero_grad()
+        stack(adjacency).square().sum().backward()
+        gradients.append([layer.templates.grad.clone() for layer in stack])
+    torch.testing.assert_close(*gradients)
