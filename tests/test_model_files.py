@@ -37,7 +37,7 @@ def edit(path, change):
 )
 def test_an_edited_description_is_refused_in_one_sentence(model, change):
     edit(model, change)
-    with pytest.raises(ModelFileError, match="was changed after it was saved; save the model again"):
+    with pytest.raises(ModelFileError, match="was changed after it was saved; copy or save the model again"):
         isonn.load_model(model)
 
 

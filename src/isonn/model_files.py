@@ -126,7 +126,9 @@ def load_model(path: str | Path) -> Any:
         raise ModelFileError(f"{path} holds a model of kind {name!r}; this version knows {sorted(SAVED)}")
     for entry, is_sound in _ENTRIES.items():
         if entry not in description or not is_sound(description[entry]):
-            raise ModelFileError(f"{path} does not describe a model: its {entry} is not one; save the model again")
+            raise ModelFileError(
+                f"{path} does not describe a model: its {entry} is not one; copy or save the model again"
+            )
     cls = getattr(importlib.import_module(SAVED[name]), name)
     try:
         model = cls(**cls._params_from_json(description["params"]))
@@ -139,9 +141,9 @@ def load_model(path: str | Path) -> Any:
         model._trained_on = tensors.pop(TRAINED_ON, None)
         model._restore(description["details"], tensors)
     except IsoNNError as error:
-        raise ModelFileError(f"{path} does not describe a model ({error}); save the model again") from error
+        raise ModelFileError(f"{path} does not describe a model ({error}); copy or save the model again") from error
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, AssertionError) as error:
-        raise ModelFileError(f"{path} does not describe the weights it holds; save the model again") from error
+        raise ModelFileError(f"{path} does not describe the weights it holds; copy or save the model again") from error
     model._fitted = True
     return model
 
@@ -188,13 +190,13 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise ModelFileError(f"{path} is not a model folder; give one written by save or `isonn fit`")
     for name in (JSON_NAME, TENSORS_NAME):
         if not (path / name).is_file():
-            raise ModelFileError(f"{path} holds no {name}; save the model again")
+            raise ModelFileError(f"{path} holds no {name}; copy or save the model again")
     if (path / JSON_NAME).stat().st_size > MOST_JSON:
-        raise ModelFileError(f"{path / JSON_NAME} is larger than {MOST_JSON >> 20} MB; save the model again")
+        raise ModelFileError(f"{path / JSON_NAME} is larger than {MOST_JSON >> 20} MB; copy or save the model again")
     try:
         description = json.loads((path / JSON_NAME).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path / JSON_NAME} is damaged ({error}); save the model again") from error
+        raise ModelFileError(f"{path / JSON_NAME} is damaged ({error}); copy or save the model again") from error
     written = description.get("format") if isinstance(description, dict) else description
     if isinstance(written, str) and written in OLD_FORMATS:
         raise ModelFileError(
@@ -202,18 +204,18 @@ def read_model(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         )
     if written != FORMAT:
         raise ModelFileError(
-            f"{path / JSON_NAME} has format {written!r} where {FORMAT!r} is needed; save the model again"
+            f"{path / JSON_NAME} has format {written!r} where {FORMAT!r} is needed; copy or save the model again"
         )
     if digest_of(description) != description.get("digest"):
-        raise ModelFileError(f"{path / JSON_NAME} was changed after it was saved; save the model again")
+        raise ModelFileError(f"{path / JSON_NAME} was changed after it was saved; copy or save the model again")
     if hashlib.sha256((path / TENSORS_NAME).read_bytes()).hexdigest() != description.get("sha256"):
         raise ModelFileError(
-            f"{path / TENSORS_NAME} is not the file {JSON_NAME} was written with; save the model again"
+            f"{path / TENSORS_NAME} is not the file {JSON_NAME} was written with; copy or save the model again"
         )
     try:
         return description, load_file(path / TENSORS_NAME)
     except SafetensorError as error:
-        raise ModelFileError(f"{path / TENSORS_NAME} is damaged ({error}); save the model again") from error
+        raise ModelFileError(f"{path / TENSORS_NAME} is damaged ({error}); copy or save the model again") from error
 
 
 def digest_of(description: dict[str, Any]) -> str:

@@ -117,6 +117,19 @@ def test_every_alert_is_earned(noisy):
         np.testing.assert_allclose(alert.lift_interval, np.array(alert.precision_interval) / found.base)
 
 
+def test_new_molecules_are_those_without_an_alert_listed_before(noisy):
+    graphs, found = noisy
+    left = np.ones(len(graphs), dtype=bool)
+    for alert in found:
+        hit = np.array([to_mol(graph).HasSubstructMatch(Chem.MolFromSmarts(alert.smarts)) for graph in graphs])
+        if alert.support == alert.molecules:
+            assert alert.new_support == (hit & left).sum()
+            assert alert.new_hits == (hit & left & (graphs.y == 1)).sum()
+        assert alert.new_hits <= alert.new_support <= alert.support
+        left &= ~hit
+    assert any(alert.new_support < alert.support == alert.molecules for alert in found)
+
+
 def test_an_alert_that_every_fold_chooses_is_judged_on_all_molecules(alerts):
     held = np.array([Chem.MolFromSmiles(s).HasSubstructMatch(Chem.MolFromSmarts(alerts[0].smarts)) for s in SMILES])
     assert alerts[0].folds == alerts.n_folds

@@ -369,3 +369,11 @@ def test_a_stream_reads_a_file_that_changed_anew(table):
     assert [chunk.y.tolist() for chunk in [*chunks, *chunks]] == [[1, 0], [1], [1, 0], [1]]
     path.write_text("smiles,y\nCCO,1.5\nCC,0\nC,1\n")
     assert [chunk.y.tolist() for chunk in chunks] == [[1.5, 0], [1]]
+
+
+def test_a_column_with_a_unit_is_found_by_its_name_alone(tmp_path):
+    (tmp_path / "m.csv").write_text(
+        "smiles,IC50 (uM),logS [mol/L]\n" + "".join(f"{'C' * n}O,{n}.5,-{n}.1\n" for n in range(1, 9))
+    )
+    graphs = isonn.load(tmp_path / "m.csv", target="logs")
+    np.testing.assert_allclose(graphs.y, [-n - 0.1 for n in range(1, 9)])

@@ -146,7 +146,13 @@ def quoted(names: Sequence[str]) -> str:
 
 
 def _called(asked: str, names: Collection[str]) -> list[str]:
-    return [name for name in names if name == asked] or [n for n in names if n.casefold() == asked.casefold()]
+    """Return the columns of a name: as written, else ignoring case, else without their units."""
+    text = asked.casefold()
+    return (
+        [name for name in names if name == asked]
+        or [name for name in names if name.casefold() == text]
+        or [name for name in names if without_unit(name).casefold() == text]
+    )
 
 
 def _may_be_target(name: str) -> bool:

@@ -33,7 +33,10 @@ class ElementsView(View):
         """Return atomic number and aromaticity of atoms, and type of bonds, from the labels."""
         graphs = structure.graphs
         if graphs.node_labels is None or (graphs.edge_labels is None and len(graphs.edges)):
-            raise InputError(f"view='elements' needs molecules, but {graphs.name} has none; use view='auto'")
+            raise InputError(
+                f"view='elements' needs molecules, but {graphs.name} has none; give molecules (SMILES), or fit with "
+                f"view='auto'"
+            )
         number, aromatic, *_ = atom_facts(graphs.node_labels).T
         nodes = 2 * number + aromatic
         if graphs.edge_labels is None:

@@ -172,8 +172,9 @@ class SubgraphEstimator(GraphEstimator):
 
         Molecules lose or exchange a functional group, ring or chain, or get one of about 70 replacements that medicinal
         chemists try; other graphs lose or gain nodes and edges, or get other labels. Results outside the domain of the
-        model are left out. Edits that reach the goal come first, fewer before more, then those with the largest change;
-        for numbers, where the goal is a bound, then those that keep the graph most similar.
+        model are left out. Edits that reach the goal come first: those in the domain before borderline ones, fewer
+        before more, then those with the largest change; for numbers, where the goal is a bound, those that keep the
+        graph most similar.
 
         Args:
             X: one graph, as in `explain`.

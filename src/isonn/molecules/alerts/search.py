@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -110,12 +111,18 @@ class _Search:
                 if candidate in theirs:
                     agreed[i] += 1
                     judged[i][test] = candidate.held[test]
-        alerts = [
-            self._alert(candidate, members, rows, folds)
+        earned = [
+            (self._alert(candidate, members, rows, folds), candidate.held, rows)
             for (candidate, members), rows, folds in zip(chosen.items(), judged, agreed, strict=True)
             if self._earned(rows, everything) and 2 * folds >= len(self.folds)
         ]
-        alerts.sort(key=lambda alert: (-alert.precision_interval[0], -alert.support, alert.smarts))
+        earned.sort(key=lambda each: (-each[0].precision_interval[0], -each[0].support, each[0].smarts))
+        alerts: list[Alert] = []
+        left = everything
+        for alert, held, rows in earned:
+            new = rows & left
+            alerts.append(replace(alert, new_support=int(new.sum()), new_hits=int(self.truth[new].sum())))
+            left = left & ~held
         label = _names(self.clf).get(self.column, self.clf.classes_.tolist()[self.column])
         return Alerts(alerts[:top], label, float(self.truth.mean()), self._rule(warned), len(self.folds))
 
@@ -142,6 +149,8 @@ class _Search:
             molecules=int(candidate.held.sum()),
             support=support,
             hits=hits,
+            new_support=support,
+            new_hits=hits,
             precision=precision,
             precision_interval=(low, high),
             lift=precision / base,

@@ -38,6 +38,8 @@ class Alert:
         molecules: number of molecules that contain it.
         support: number of these that it was judged on.
         hits: number of the judged molecules that belong to the class.
+        new_support, new_hits: the same, of molecules that contain no alert listed before it. An alert that only
+            accompanies another one has few hits of its own.
         precision: hits / support.
         precision_interval: its 95 % interval (Wilson).
         lift: precision divided by the share of the class.
@@ -62,6 +64,8 @@ class Alert:
     molecules: int
     support: int
     hits: int
+    new_support: int
+    new_hits: int
     precision: float
     precision_interval: tuple[float, float]
     lift: float
