@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -217,3 +219,17 @@ def test_bonds_are_those_of_rdkit_also_of_unusual_molecules():
         found = dict(zip(map(tuple, graph.edges.tolist()), kinds, strict=True))
         both = {**bonds, **{(b, a): kind for (a, b), kind in bonds.items()}}
         assert found == {ends: kind if kind in BONDS else Chem.BondType.ZERO for ends, kind in both.items()}, text
+
+
+def test_processes_read_the_same_molecules(monkeypatch):
+    monkeypatch.setattr(importlib.import_module("isonn.molecules.convert"), "AT_ONCE", 3)
+    smiles = ["CCO", "c1ccccc1", "CC[NH3+].[Cl-]", "C", "CBr", "CC(=O)O[Na]", "O", "NCC(=O)O"]
+    one, several = (from_smiles(smiles, y=range(8), n_jobs=jobs) for jobs in (1, 2))
+    for column in ("node_labels", "edge_labels", "edges", "node_offsets", "edge_offsets", "y"):
+        np.testing.assert_array_equal(getattr(several, column), getattr(one, column))
+    assert {name: values.tolist() for name, values in several.table.items()} == {
+        name: values.tolist() for name, values in one.table.items()
+    }
+    assert several.node_label_names == one.node_label_names
+    with pytest.raises(InputError, match=r"1 molecule.* cannot be read: row 4 \('C1CC'\)"):
+        from_smiles([*smiles[:4], "C1CC"], n_jobs=2)

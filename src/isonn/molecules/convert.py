@@ -18,9 +18,12 @@ from isonn.errors import InputError
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.io.registry import Problem, listed
 from isonn.graphs.join import graphset_from_cells
+from isonn.graphs.stream import AT_ONCE
 from isonn.molecules.labels import BONDS, Atom, atom_codes, bond_code, bond_words, read_atom, read_bond
 from isonn.molecules.parse import Parse, parse_smiles
 from isonn.molecules.standardizer import DEFAULT, Standardized, check_mode, standard_columns, standard_form
+from isonn.params import check_count
+from isonn.processes import run_in_order
 
 #: Number of molecules of RDKit that are held at a time; each takes tens of kilobytes.
 MOLECULES_AT_ONCE = 512
@@ -33,6 +36,7 @@ def from_smiles(
     ids: ArrayLike | None = None,
     name: str = "molecules",
     standardize: str = DEFAULT,
+    n_jobs: int = 1,
 ) -> GraphSet:
     """Convert molecules to graphs with a node per atom, numbered as in RDKit, and an edge per bond.
 
@@ -45,6 +49,8 @@ def from_smiles(
         ids: name of each molecule.
         name: name of the set in tables and errors.
         standardize: "salts", "full" (also canonical tautomers) or "none", as in `isonn.molecules.standardize`.
+        n_jobs: number of processes; it does not change the result. They start in seconds, so they pay for
+            tens of thousands of molecules.
 
     Returns:
         `isonn.GraphSet` of the kind "molecules".
@@ -54,13 +60,22 @@ def from_smiles(
         >>> [graphs.node_label_names[label] for label in graphs[0].node_labels.tolist()]
         ['CH3', 'CH2', 'OH']
     """
-    molecules, problems = read_molecules(smiles, name, standardize=standardize)
+    check_count("n_jobs", n_jobs)
+    given = list(smiles)
+    starts = range(0, len(given), AT_ONCE)
+    calls = ((read_molecules, (given[i : i + AT_ONCE], name, parse_smiles, False, standardize)) for i in starts)
+    pieces: list[GraphSet] = []
+    problems: list[Problem] = []
+    for start, (graphs, unusable) in zip(starts, run_in_order(calls, n_jobs), strict=True):
+        pieces += [] if graphs is None else [graphs]
+        problems += [replace(problem, row=start + problem.row) for problem in unusable]
     if problems:
         count = f"{len(problems)} molecule{'s' * (len(problems) > 1)}"
         of = "" if name == "molecules" else f" of {name}"
         raise InputError(f"{count}{of} cannot be read: {listed(problems, len(problems))}; correct or drop them")
-    if molecules is None:
+    if not pieces:
         raise InputError(f"{name} has no molecules; give at least one SMILES")
+    molecules = GraphSet.concat(pieces, name)
     if y is not None:
         molecules = molecules.with_y(y)
     return molecules if ids is None else replace(molecules, ids=np.asarray(ids, dtype=np.str_))
