@@ -1,4 +1,4 @@
-"""Archive finished jobs that no other archive holds: `python tools/pack_jobs.py runs docs/results/jobs-0.3-3.tar.gz`.
+"""Archive finished jobs that no other archive holds: `python tools/pack_jobs.py runs docs/results/jobs-0.3-5.tar.gz`.
 
 An archive of an earlier session is never written again, so that every session adds only what it ran. To continue,
 unpack all of them: `mkdir -p runs && for f in docs/results/*.tar.gz; do tar xzf $f -C runs; done`.

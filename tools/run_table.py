@@ -32,9 +32,9 @@ STUDIES = ("convergence", "channels", "kernel-size")
 ROUNDS = (
     ("table", ("isonn-settled", *FAST), ("HIV-DTI",), 5),
     ("table", LITERAL, HIV, 3),
-    ("table", FAST[:2], ("PTC",), 3),
-    ("table", (*FAST, "isonn-settled"), ("PTC",), 3),
+    ("table", ("isonn-settled",), ("PTC",), 5),
     ("table", GNN, ("PTC",), 5),
+    ("table", FAST, ("PTC",), 3),
     ("table", AE, HIV, 5),
     ("table", SDBN[:1], HIV, 5),
     ("table", SDBN, ("MUTAG",), 10),
