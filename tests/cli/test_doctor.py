@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 import runpy
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -52,6 +53,15 @@ def test_a_missing_package_of_the_core_is_a_problem(monkeypatch):
     found = run("doctor", "--json")
     assert found.returncode == 1
     assert json.loads(found.stdout)["problems"] == ["no-such-package is missing; pip install no-such-package"]
+
+
+def test_trees_that_do_not_load_are_a_problem(monkeypatch, tmp_path):
+    (tmp_path / "lightgbm.py").write_text("raise OSError('libgomp.so.1: cannot open shared object file')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "lightgbm", raising=False)
+    found = run("doctor")
+    assert found.returncode == 1
+    assert "problem: lightgbm does not load (libgomp.so.1: cannot open shared object file); " in found.stdout
 
 
 def test_a_wrong_data_folder_is_a_problem():

@@ -12,7 +12,19 @@ from typing import Any
 from isonn.cli import options as opt
 
 #: Packages of the core and of each extra, with the purpose of the extra.
-CORE = ("numpy", "scipy", "scikit-learn", "numba", "igraph", "joblib", "pooch", "safetensors", "typer", "rich")
+CORE = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "lightgbm",
+    "numba",
+    "igraph",
+    "joblib",
+    "pooch",
+    "safetensors",
+    "typer",
+    "rich",
+)
 EXTRAS = {
     "torch": ("the paper's IsoNN", ("torch",)),
     "baselines": ("Freq, GCN, GIN and the other networks", ("torch", "torch_geometric", "fast-gspan")),
@@ -28,7 +40,7 @@ EXTRAS = {
 def doctor(as_json: opt.AsJson = False, quiet: opt.Quiet = False) -> None:
     """Print versions, extras, caches, threads and problems.
 
-    The exit code is 1 if a required package is missing or a cache folder cannot be written.
+    The exit code is 1 if a required package is missing or does not load, or a cache folder cannot be written.
     """
     import typer
 
@@ -44,6 +56,7 @@ def doctor(as_json: opt.AsJson = False, quiet: opt.Quiet = False) -> None:
 def examine() -> dict[str, Any]:
     """Collect the facts that `isonn doctor` prints."""
     import isonn
+    from isonn.errors import MissingDependencyError
     from isonn.graphs.datasets.registry import cache_folder
 
     core = {name: _version(name) for name in CORE}
@@ -62,6 +75,13 @@ def examine() -> dict[str, Any]:
     if "ISONN_DATA" in os.environ:
         folders["your datasets (ISONN_DATA)"] = os.environ["ISONN_DATA"]
     problems = [f"{name} is missing; pip install {name}" for name, version in core.items() if version is None]
+    if core.get("lightgbm"):
+        from isonn.heads.boosting import import_lightgbm
+
+        try:
+            import_lightgbm()
+        except MissingDependencyError as error:
+            problems.append(str(error))
     if core.get("numba") and compiled is None:
         problems.append("no folder for compiled code is writable, so every process compiles again; set XDG_CACHE_HOME")
     problems += [
