@@ -31,6 +31,7 @@ from isonn.judged import Judged
 from isonn.model_files import Saved
 from isonn.packing import mix64
 from isonn.params import check_sample_weight
+from isonn.scores import score
 from isonn.targets import Classes, Labels, Numbers, Target, as_y
 
 
@@ -338,7 +339,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         if sample_weight is not None:
             return float(super().score(X, y, sample_weight))
         predicted = self.predict(X)
-        return self.target_.metrics(truth, predicted)["r2"]
+        return score(self.target_, truth, predicted.reshape(len(truth), -1))["r2"] or 0.0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,35 +1,74 @@
-"""How good answers are: the metrics of classes, labels and numbers."""
+"""How good answers are: the metrics of classes, labels and numbers, and how tables show them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isonn.packing import Floats
-from isonn.targets import Target
+from isonn.targets import Target, as_columns
 
 Scores = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Display of a metric.
+
+    Attributes:
+        heading: the heading of its column.
+        percent: whether it is shown in percent.
+        larger: whether larger is better.
+        about: a phrase for the notes below a table, or "".
+        limits: the smallest and the largest possible value, which intervals are cut to.
+    """
+
+    heading: str
+    percent: bool = False
+    larger: bool = True
+    about: str = ""
+    limits: tuple[float, float] = (0.0, 1.0)
+
+
+#: All metrics by name, in column order.
+METRICS: dict[str, Metric] = {
+    "accuracy": Metric("accuracy", percent=True),
+    "f1": Metric("F1", percent=True),
+    "auroc": Metric("AUROC", about="area under the ROC curve"),
+    "average_precision": Metric("AP", about="average precision"),
+    "mcc": Metric("MCC", about="Matthews correlation", limits=(-1.0, 1.0)),
+    "balanced_accuracy": Metric("balanced", percent=True, about="balanced accuracy"),
+    "brier": Metric("Brier", larger=False, about="squared error of the probabilities, smaller is better"),
+    "rmse": Metric("RMSE", larger=False, about="root mean squared error, smaller is better", limits=(0.0, math.inf)),
+    "mae": Metric("MAE", larger=False, about="mean absolute error, smaller is better", limits=(0.0, math.inf)),
+    "r2": Metric("R²", limits=(-math.inf, 1.0)),
+    "pearson": Metric("r", about="Pearson correlation", limits=(-1.0, 1.0)),
+    "spearman": Metric("Spearman", about="rank correlation", limits=(-1.0, 1.0)),
+}
 
 _CLASS_SCORES = ("f1", "auroc", "average_precision", "brier", "accuracy", "balanced_accuracy", "mcc")
 _NUMBER_SCORES = ("rmse", "mae", "r2", "pearson", "spearman")
 
 
-def score(target: Target, y: NDArray[Any], answers: Floats) -> Scores | list[Scores]:
-    """Compute the metrics of answers (probabilities or values, as from ``predict_proba``), one dict per column of
-    ``y``.
+def score(target: Target, y: NDArray[Any], answers: Floats) -> Scores:
+    """Compute the metrics of answers (probabilities or values, as from ``predict_proba``), means over columns of ``y``.
 
-    For one class or one number per graph, return a single dict. Metrics that cannot be computed are None: ranks need
-    two classes, R² needs two values.
+    Metrics that cannot be computed are None: ranks need two classes, R² needs two values.
     """
+    return mean_score(column_scores(target, y, answers))
+
+
+def column_scores(target: Target, y: NDArray[Any], answers: Floats) -> list[Scores]:
+    """Compute the metrics of each label or number of ``y``, a single dict for classes."""
     if target.exclusive:
-        return _class_scores(y, answers, target.classes)
-    one_column = _number_scores if target.numeric else _label_scores
-    columns = y.reshape(len(y), -1).astype(np.float64)
-    scores = [one_column(truth, column) for truth, column in zip(columns.T, answers.T, strict=True)]
-    return scores[0] if y.ndim == 1 else scores
+        return [_class_scores(y, answers, target.classes)]
+    of_column = _number_scores if target.numeric else _label_scores
+    return [of_column(truth, answer) for truth, answer in zip(as_columns(y).T, answers.T, strict=True)]
 
 
 def mean_score(columns: Sequence[Scores]) -> Scores:
@@ -57,21 +96,38 @@ def held_out_scores(
         >>> columns
         [{'known': 4, 'positive': 2, 'auroc': 1.0}, {'known': 3, 'positive': 1, 'auroc': 0.0}]
     """
-    overall = target.metrics(y, target.decide(answers))
-    scores = score(target, y, answers)
-    columns = scores if isinstance(scores, list) else [scores]
-    overall |= _present(mean_score(columns), "auroc", "pearson")
+    from sklearn.metrics import f1_score
+
+    scores = column_scores(target, y, answers)
+    mean = mean_score(scores)
     if target.exclusive:
-        return overall, []
-    if not target.numeric:  # the accuracy is that of all labels of a graph at once, which no one asks for
-        overall = {name: overall[name] for name in ("auroc", "f1") if name in overall}
-    values = np.asarray(y, dtype=np.float64).reshape(len(y), -1).T
-    counts = [{"known": int(np.isfinite(column).sum())} for column in values]
-    if not target.numeric:
-        counts = [{**count, "positive": int((column == 1).sum())} for count, column in zip(counts, values, strict=True)]
-    told = ("rmse", "mae", "pearson") if target.numeric else ("auroc",)
-    each = [{**count, **_present(column, *told)} for count, column in zip(counts, columns, strict=True)]
+        return _present(mean, "accuracy", "f1", "auroc"), []
+    columns = as_columns(y)
+    known, positive = np.isfinite(columns), columns == 1
+    if target.numeric:
+        overall = _present(mean, "rmse", "mae", "r2", "pearson")
+    else:
+        f1 = float(f1_score(positive[known], answers[known] > 0.5, zero_division=0))
+        overall = _present({**mean, "f1": f1}, "auroc", "f1")
+    each: list[dict[str, float]] = []
+    for column, given, ones in zip(scores, known.sum(axis=0).tolist(), positive.sum(axis=0).tolist(), strict=True):
+        counts = {"known": given} if target.numeric else {"known": given, "positive": ones}
+        each.append(counts | _present(column, *(("rmse", "mae", "pearson") if target.numeric else ("auroc",))))
     return overall, each if len(each) > 1 else []
+
+
+def right_graphs(target: Target, y: NDArray[Any], predicted: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which graphs have the predicted class, or all predicted labels as far as they are known, shape (g,)."""
+    if target.exclusive:
+        return np.asarray(y == predicted)
+    columns = as_columns(y)
+    return np.asarray(((columns == predicted) | np.isnan(columns)).all(axis=1))
+
+
+def shown(name: str, values: Mapping[str, Any]) -> float | None:
+    """Return a metric of a result as shown in tables: in percent if it is a share of predictions."""
+    value = values.get(name)
+    return None if value is None else float(value) * (100 if METRICS[name].percent else 1)
 
 
 def _present(scores: Scores, *names: str) -> dict[str, float]:

@@ -131,18 +131,6 @@ class Target(ABC):
     def loss(self) -> nn.Module:
         """Return the mean loss of outputs and encoded targets, as a torch module."""
 
-    @abstractmethod
-    def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
-        """Compute the metrics of predictions, by name; if `numeric`, "r2" is the score of regressors.
-
-        Args:
-            y: the truth.
-            predicted: what `decide` returned.
-
-        Returns:
-            a value for each metric.
-        """
-
     @property
     def outputs(self) -> int:
         """Number of outputs per graph."""
@@ -266,17 +254,6 @@ class Classes(Target):
 
         return nn.CrossEntropyLoss()
 
-    def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
-        """Return accuracy and F1: for two classes that of the larger one, +1 in the paper, else the macro average."""
-        from sklearn.metrics import accuracy_score, f1_score
-
-        if len(self.classes) == 2:
-            positive = self.classes[-1]
-            f1 = f1_score(y == positive, predicted == positive, zero_division=0)
-        else:
-            f1 = f1_score(y, predicted, average="macro", zero_division=0)
-        return {"accuracy": float(accuracy_score(y, predicted)), "f1": float(f1)}
-
 
 @register_target
 class Labels(Target):
@@ -296,7 +273,7 @@ class Labels(Target):
     @classmethod
     def fit(cls, y: NDArray[Any]) -> Labels:
         """Check ``y``, with one label per column."""
-        values = _floats(y)
+        values = as_columns(y)
         wrong = ~np.isin(values, (0, 1)) & ~np.isnan(values)
         if wrong.any():
             raise InputError(f"y is a matrix holding {y[wrong].tolist()[0]!r}; an indicator matrix holds 0 and 1 only")
@@ -305,7 +282,7 @@ class Labels(Target):
 
     def encode(self, y: NDArray[Any]) -> NDArray[np.float32]:
         """Return the matrix as floats, NaN if unknown."""
-        return _floats(y).astype(np.float32)
+        return as_columns(y).astype(np.float32)
 
     def link(self, outputs: Floats) -> Floats:
         """Return the logistic function of each output."""
@@ -322,16 +299,6 @@ class Labels(Target):
     def loss(self) -> nn.Module:
         """Return the cross-entropy of each known label."""
         return _masked_loss("binary_cross_entropy_with_logits")
-
-    def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
-        """Return subset accuracy (all labels of a graph correct) and micro-averaged F1."""
-        from sklearn.metrics import f1_score
-
-        values = _floats(y)
-        present = np.isfinite(values)
-        right = ((values == predicted) | ~present).all(axis=1)
-        f1 = f1_score(values[present] == 1, predicted[present] == 1, zero_division=0)
-        return {"accuracy": float(right.mean()), "f1": float(f1)}
 
 
 @register_target
@@ -365,7 +332,7 @@ class Numbers(Target):
         """
         if y.dtype.kind in "US" or (y.dtype.kind == "O" and any(isinstance(value, str) for value in y.flat)):
             raise InputError(f"y holds text such as {y.reshape(-1).tolist()[0]!r}, not numbers; use a classifier")
-        values = _floats(y).reshape(len(y), -1)
+        values = as_columns(y)
         if np.isinf(values).any():
             raise InputError("y holds infinity; replace it by a number, or by NaN where nothing was measured")
         _check_measured(values)
@@ -376,7 +343,7 @@ class Numbers(Target):
 
     def encode(self, y: NDArray[Any]) -> Floats:
         """Return standardised columns, shape (g, t)."""
-        return np.asarray((_logarithms(_floats(y).reshape(len(y), -1), self.logs) - self.mean) / self.scale)
+        return np.asarray((_logarithms(as_columns(y), self.logs) - self.mean) / self.scale)
 
     def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return values in the units of ``y``."""
@@ -398,18 +365,6 @@ class Numbers(Target):
     def loss(self) -> nn.Module:
         """Return the mean squared error of each known value."""
         return _masked_loss("mse_loss")
-
-    def metrics(self, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
-        """Return RMSE, MAE and R², mean over columns."""
-        truth, guess = _floats(y).reshape(len(y), -1), _floats(predicted).reshape(len(y), -1)
-        error = truth - guess
-        squares, total = np.nanmean(error**2, axis=0), np.nanvar(truth, axis=0)
-        r2 = 1 - squares / np.where(total > 0, total, np.nan)
-        return {
-            "rmse": float(np.sqrt(squares).mean()),
-            "mae": float(np.nanmean(np.abs(error), axis=0).mean()),
-            "r2": float(np.nanmean(r2)) if np.isfinite(r2).any() else 0.0,
-        }
 
     def describe(self) -> dict[str, Any]:
         """Return the target as JSON."""
@@ -474,6 +429,24 @@ def are_numbers(y: NDArray[Any]) -> bool:
     present = y[np.isfinite(y)]
     counts = np.unique(present, return_counts=True)[1]
     return bool((present % 1 != 0).any()) or are_too_many_classes(counts.tolist())
+
+
+def target_kind(y: NDArray[Any]) -> str:
+    """Return the kind of ``y``: "classes" (one per graph), "labels" (columns of 0 and 1) or "numbers".
+
+    Example:
+        >>> [target_kind(np.array(y)) for y in (["a", "b"], [1.0, 2.0], [0.5, 2.0], [[0, 1], [1, np.nan]])]
+        ['classes', 'classes', 'numbers', 'labels']
+    """
+    if y.ndim == 1:
+        return "numbers" if are_numbers(y) else "classes"
+    try:
+        values = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"y has several columns and holds {y.flat[0]!r}; use columns of 0 and 1, or of numbers"
+        ) from error
+    return "labels" if np.isin(values[~np.isnan(values)], (0, 1)).all() else "numbers"
 
 
 def as_y(y: ArrayLike, g: int) -> NDArray[Any]:
@@ -542,9 +515,10 @@ def values_from_json(stored: dict[str, Any]) -> NDArray[Any]:
     return np.array(values, dtype=dtype)
 
 
-def _floats(y: NDArray[Any]) -> Floats:
+def as_columns(y: NDArray[Any]) -> Floats:
+    """Return ``y`` as columns of floats, shape (g, t); raise `InputError` for text."""
     try:
-        return np.asarray(y, dtype=np.float64)
+        return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"y holds {y.reshape(-1).tolist()[0]!r}, which is not a number; give numbers, NaN where unknown"

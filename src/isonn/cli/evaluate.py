@@ -83,13 +83,13 @@ def evaluate(
     from isonn.experiments import study
     from isonn.experiments.jobs import permuted, plan, thinned
     from isonn.experiments.methods import default_methods, resolve_methods, takes_confounds
-    from isonn.experiments.metrics import METRICS
     from isonn.experiments.protocols import about_run, find_protocol
     from isonn.experiments.source import Source
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
     from isonn.experiments.tables import curves_markdown, failures, legend, markdown, remarks
     from isonn.params import check_count
+    from isonn.scores import METRICS
 
     spec = load_spec("table")
     if permutations:
@@ -221,7 +221,7 @@ def _slow(rows: list[Row], permutations: list[Job], n_jobs: int) -> list[str]:
 
 
 def _units(rows: list[Row]) -> str:
-    from isonn.experiments.metrics import METRICS
+    from isonn.scores import METRICS
 
     kinds = {METRICS[name].percent for row in rows for name in row.metrics}
     return (

@@ -96,7 +96,7 @@ def fit(
     import isonn
     from isonn.cli.running import processes
     from isonn.experiments.cluster import calls_on_cluster
-    from isonn.experiments.metrics import predicts_numbers
+    from isonn.experiments.source import predicts_numbers
     from isonn.files import remove_strays
 
     files = _Files(out, bank, resume)

@@ -97,7 +97,7 @@ def scores_text(scores: Mapping[str, float | None], unit: str = "") -> str:
         >>> scores_text({"rmse": 0.5123, "mae": 0.4, "r2": 0.9, "pearson": 0.95}, "mol/L")
         'r 0.950, MAE 0.4 mol/L, RMSE 0.512 mol/L, R² 0.900'
     """
-    from isonn.experiments.metrics import METRICS
+    from isonn.scores import METRICS
 
     texts = []
     for name in _SCORES:

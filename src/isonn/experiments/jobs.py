@@ -21,7 +21,6 @@ from isonn.audit import relabelling
 from isonn.errors import InputError, IsoNNWarning
 from isonn.estimator import GraphClassifier, GraphEstimator
 from isonn.experiments.methods import METHODS, build
-from isonn.experiments.metrics import METRICS, target_kind
 from isonn.experiments.protocols import Protocol, find_protocol, targets
 from isonn.experiments.provenance import provenance
 from isonn.graphs.graph import GraphSet
@@ -29,8 +28,9 @@ from isonn.graphs.splits import Fold
 from isonn.packing import IntArray
 from isonn.params import check_count
 from isonn.processes import limit_threads
-from isonn.scores import mean_score, score
+from isonn.scores import METRICS, column_scores, score
 from isonn.seeding import derive_seed, numpy_stream, torch_threads
+from isonn.targets import target_kind
 
 # Layers of 100 million weights get huge pages, which takes a third off a training step on Linux. torch reads this when
 # it first allocates memory; results do not depend on it.
@@ -204,11 +204,10 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         # the regions of an atlas are fixed, so relabelled connectomes are not equivalent
         if isinstance(estimator, GraphClassifier) and not job.permutation and not _on_an_atlas(graphs, estimator):
             flips = relabelling(estimator, graphs[test], repeats=RELABELLINGS, random_state=job.weight_seed).flip_rate
-    scores = score(estimator.target_, y[test], answers)
     result: dict[str, Any] = {
         "id": job.id,
         "job": job.as_dict(),
-        "metrics": mean_score(scores) if isinstance(scores, list) else scores,
+        "metrics": score(estimator.target_, y[test], answers),
         "timings": {"fit_seconds": fitted - start, "cpu_seconds": cpu, "predict_seconds": done - fitted},
         "n_train": len(train),
         "n_test": len(test),
@@ -216,9 +215,11 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         "predictions": estimator.target_.decide(answers).tolist(),
         **provenance(),
     }
-    if isinstance(scores, list):
+    if y.ndim == 2:
         result["targets"] = list(target_names(graphs))  # keeps their order; JSON sorts the dict below
-        result["by_target"] = dict(zip(result["targets"], scores, strict=True))
+        result["by_target"] = dict(
+            zip(result["targets"], column_scores(estimator.target_, y[test], answers), strict=True)
+        )
     if flips is not None:
         result["audit"] = {"flip_rate": flips}
     if said:
@@ -289,7 +290,6 @@ def _judge(job: Job, candidate: Mapping[str, Any], graphs: GraphSet, train: IntA
     fit, judge = protocol.inner(graphs, train, job.seed)
     estimator = _estimator(job, candidate, graphs).fit(graphs[fit], y[fit])
     scores = score(estimator.target_, y[judge], estimator._all_answers(graphs[judge]))
-    scores = mean_score(scores) if isinstance(scores, list) else scores
     return scores[protocol.metrics(target_kind(y))[0]] or 0.0
 
 

@@ -19,13 +19,13 @@ from sklearn.model_selection import GroupKFold
 
 from isonn.errors import InputError
 from isonn.experiments.methods import unknown_name
-from isonn.experiments.metrics import target_kind
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes, twin_groups
 from isonn.graphs.splits import Fold, balanced_folds, grouped_folds, released_folds
 from isonn.packing import IntArray
 from isonn.plugins import load_plugin
 from isonn.seeding import derive_seed
+from isonn.targets import target_kind
 
 #: One in five training graphs of a fold validates settings.
 INNER_FOLDS = 5

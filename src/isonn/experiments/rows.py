@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from isonn.experiments.jobs import Job
-from isonn.experiments.metrics import METRICS, Metric, shown
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.spec import Settings, Spec
 from isonn.experiments.statistics import corrected_interval, corrected_t_test
+from isonn.scores import METRICS, Metric, shown
 
 #: Reference methods, in order of preference; a table uses the first that it contains.
 REFERENCES = ("isonn-aligned", "isonn", "isonn-subgraph")

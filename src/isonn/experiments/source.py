@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from isonn.errors import InputError, IsoNNWarning
-from isonn.experiments.metrics import predicts_numbers, target_kind
 from isonn.graphs.datasets import load
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import option_names, reader_of
 from isonn.graphs.isomorphism import graph_hashes
+from isonn.targets import target_kind
 
 #: The column that marks the graphs of another dataset to test on.
 TEST_COLUMN = "train or test"
@@ -122,3 +122,17 @@ def _relative(data: str, folder: Path) -> str:
 def _absolute(data: str, folder: Path) -> str:
     path = folder / data
     return str(path) if path.exists() else data
+
+
+def predicts_numbers(graphs: GraphSet) -> bool:
+    """Return whether the targets are measurements.
+
+    Tables of molecules store these as floats, even if all are whole. Tables of subjects store whole numbers as
+    integers, be they groups or ages.
+    """
+    assert graphs.y is not None
+    y = graphs.y
+    if graphs.kind == "connectomes" and y.dtype.kind == "i":
+        y = y.astype(np.float64)
+    measured = "row" in graphs.table and y.ndim == 1 and y.dtype.kind == "f"
+    return measured or target_kind(y) == "numbers"

@@ -14,7 +14,6 @@ from isonn.errors import DatasetError, InputError, MissingDependencyError
 from isonn.estimator import GraphClassifier
 from isonn.experiments.jobs import Job, plan, target_names
 from isonn.experiments.methods import METHODS, build, resolve_methods
-from isonn.experiments.metrics import target_kind
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.rows import MEAN, Row, absent_rows, in_words, learning_curve, summarize
 from isonn.experiments.spec import Spec, Sweep
@@ -22,6 +21,7 @@ from isonn.experiments.store import Store
 from isonn.graphs import known, load
 from isonn.graphs.datasets.registry import find
 from isonn.graphs.graph import GraphSet
+from isonn.targets import target_kind
 
 
 @dataclass(frozen=True)

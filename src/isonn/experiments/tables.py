@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isonn.experiments.metrics import METRICS
 from isonn.experiments.rows import MEAN, Row, Spread
 from isonn.experiments.statistics import SIGNIFICANT
+from isonn.scores import METRICS
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -16,7 +16,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.heads import PENALTIES, Distinct, Inputs
 from isonn.packing import Floats, IntArray
-from isonn.scores import auroc
+from isonn.scores import auroc, score
 from isonn.seeding import numpy_stream
 from isonn.targets import Target, as_y
 
@@ -87,8 +87,9 @@ def metrics_of(target: Target, truth: NDArray[Any], answers: Floats) -> dict[str
         0.6666666666666666
     """
     if target.numeric:
-        values = target.metrics(target.decode(truth), answers)
-        return {"R²": values["r2"], "RMSE": values["rmse"], "MAE": values["mae"]}
+        values = score(target, target.decode(truth), answers)
+        names = {"R²": values["r2"], "RMSE": values["rmse"], "MAE": values["mae"]}
+        return {name: np.nan if value is None else value for name, value in names.items()}
     if not target.exclusive:
         known = np.isfinite(truth)
         areas = [_area(truth[some, j] == 1, answers[some, j]) for j, some in enumerate(known.T)]

@@ -12,6 +12,7 @@ from isonn.errors import InputError
 from isonn.explain.explanation import Match, matches_of
 from isonn.explain.template import Template
 from isonn.graphs.convert import as_graphset
+from isonn.scores import right_graphs
 from isonn.seeding import torch_threads
 from isonn.targets import as_y
 
@@ -88,7 +89,7 @@ def template_cards(clf: Any, graphs: Any, y: Any = None, examples: int = 3) -> l
         shown = [[(g, match_at(g, row)) for _, g, row in sorted(places)[: max(examples, 1)]] for places in best]
 
     def accuracy(outputs: NDArray[np.float64]) -> float:
-        return float(target.metrics(truth, target.decide(target.link(outputs)))["accuracy"])
+        return float(right_graphs(target, truth, target.decide(target.link(outputs))).mean())
 
     whole, cards = np.stack(logits), []
     for i, template in enumerate(clf.templates_):

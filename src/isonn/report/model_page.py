@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from isonn.errors import InputError, IsoNNWarning
-from isonn.experiments.validation import metrics_of
 from isonn.files import check_new
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
@@ -28,6 +27,7 @@ from isonn.report.sections.templates import template_cards_section
 from isonn.report.sections.units import UnitGroup, unit_groups, units_section
 from isonn.report.trivial import trivial_tile
 from isonn.report.words import number_text, percent_text
+from isonn.scores import right_graphs, score
 from isonn.targets import as_y
 
 #: Default number of graphs on a page.
@@ -161,19 +161,19 @@ class ModelPage:
     def tile(self) -> Tile:
         """The model's metric on these graphs."""
         target, (numbers, predicted) = self.cases.target, self.cases.predictions
-        metrics = target.metrics(np.asarray(self.graphs.y)[numbers], predicted)
+        y = np.asarray(self.graphs.y)[numbers]
         if target.numeric:
-            error = error_of(self.cases)
+            error, mean = error_of(self.cases), score(target, y, predicted.reshape(len(y), -1))
             unit = self.cases.naming.unit() if target.outputs == 1 else ""  # several columns have no common unit
             mae = number_text(error["mae"], self.cases.naming.unit())
-            about = f"mean absolute error {mae}, r {error['pearson']:.2f}, R² {metrics['r2']:.2f}"
-            return Tile("Typical error (RMSE)", number_text(metrics["rmse"], unit), about)
-        about = f"{round(metrics['accuracy'] * len(numbers)):,} of {len(numbers):,} right"
+            about = f"mean absolute error {mae}, r {error['pearson']:.2f}, R² {mean['r2'] or 0:.2f}"
+            return Tile("Typical error (RMSE)", number_text(mean["rmse"] or 0.0, unit), about)
+        right = right_graphs(target, y, predicted)
+        about = f"{right.sum():,} of {len(right):,} right"
         if target.exclusive:
-            return Tile("Accuracy", percent_text(metrics["accuracy"]), about)
-        y = target.encode(np.asarray(self.graphs.y)[numbers])
-        area = metrics_of(target, y, np.concatenate(self.cases.answers))["mean AUROC"]
-        value = f"{area:.3f}" if np.isfinite(area) else "not defined"  # every label is the same for all graphs
+            return Tile("Accuracy", percent_text(right.mean()), about)
+        area = score(target, y, np.concatenate(self.cases.answers))["auroc"]
+        value = "not defined" if area is None else f"{area:.3f}"  # every label is the same for all graphs
         return Tile(f"Mean AUROC of {len(target.classes)} labels", value, f"all labels: {about}")
 
 

@@ -14,7 +14,6 @@ from sklearn.base import clone
 from isonn.errors import InputError
 from isonn.experiments.jobs import Job
 from isonn.experiments.methods import build
-from isonn.experiments.metrics import target_kind
 from isonn.experiments.protocols import find_protocol
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import twin_groups
@@ -23,6 +22,7 @@ from isonn.model_files import load_model
 from isonn.report.runs import Group
 from isonn.report.words import Naming
 from isonn.seeding import derive_seed
+from isonn.targets import target_kind
 
 #: Number of folds of a cross-fitted page.
 FOLDS = 5

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
 from isonn.errors import IsoNNWarning
-from isonn.experiments.metrics import METRICS
 from isonn.experiments.rows import Row
 from isonn.experiments.tables import failures
 from isonn.graphs.graph import GraphSet
@@ -23,6 +22,7 @@ from isonn.report.sections.comparison import Comparison, best_of, kind_of
 from isonn.report.sections.provenance import group_facts, provenance_section, twins_text
 from isonn.report.sections.templates import template_cards_section
 from isonn.report.words import Naming
+from isonn.scores import METRICS
 
 #: Metrics of numbers on the first screen, beside the one that is tested.
 MORE = ("mae", "pearson")

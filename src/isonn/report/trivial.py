@@ -8,6 +8,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.report.page import Tile
 from isonn.report.page_models import folds_of
 from isonn.report.words import Naming, number_text, percent_text
+from isonn.scores import right_graphs, score
 from isonn.targets import Target
 
 
@@ -22,11 +23,11 @@ def trivial_tile(graphs: GraphSet, target: Target) -> Tile | None:
     for train, test in folds_of(graphs):
         mean = np.nanmean(y[train], axis=0)
         guesses[test] = mean if target.numeric else mean > 0.5
-    metrics = target.metrics(y, guesses)
     if target.numeric:
+        rmse = score(target, y, guesses.reshape(len(y), -1))["rmse"]
         unit = Naming.of(graphs).unit() if target.outputs == 1 else ""
-        return Tile("Trivial: always the mean", number_text(metrics["rmse"], unit), "typical error (RMSE)")
-    about = f"{round(metrics['accuracy'] * len(graphs)):,} of {len(graphs):,} right"
+        return Tile("Trivial: always the mean", number_text(rmse or 0.0, unit), "typical error (RMSE)")
+    about = f"{int(right_graphs(target, y, guesses).sum()):,} of {len(graphs):,} right"
     return Tile("Trivial: the most frequent value of each label", "0.500", f"all labels: {about}")
 
 

@@ -24,7 +24,7 @@ from isonn.model_files import JSON_NAME
 from isonn.packing import Floats
 from isonn.processes import Call, Run, run_in_order
 from isonn.progress import bar
-from isonn.scores import Scores, score
+from isonn.scores import Scores, column_scores
 from isonn.screening.output import Format
 from isonn.screening.partial import Partial, partial_folder
 from isonn.screening.predictions import BEST_TYPE, CHANGE_COLUMNS, Best, Task, output_columns, rows_of_piece, run_piece
@@ -204,7 +204,7 @@ def _scores(clf: Any, table: Floats) -> list[tuple[str, int, Scores]]:
     columns = 1 if target.exclusive else target.outputs
     truth, answers = table[:, :columns], table[:, columns:]
     names = target_names(clf) or [str(value) if columns > 1 else "" for value in target.classes.tolist()[:columns]]
-    scores = score(target, target.classes[truth[:, 0].astype(np.int64)] if target.exclusive else truth, answers)
+    scores = column_scores(target, target.classes[truth[:, 0].astype(np.int64)] if target.exclusive else truth, answers)
     counts = (~np.isnan(truth)).sum(axis=0).tolist()
-    each = zip(names, counts, scores if isinstance(scores, list) else [scores], strict=True)
+    each = zip(names, counts, scores, strict=True)
     return [(name, count, metrics) for name, count, metrics in each if count]

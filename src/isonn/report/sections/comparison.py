@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from scipy.stats import rankdata
 from sklearn.metrics import confusion_matrix
 
-from isonn.experiments.metrics import METRICS, shown
 from isonn.experiments.rows import Row, learning_curve
 from isonn.experiments.statistics import corrected_interval
 from isonn.experiments.tables import cells, legend
@@ -20,6 +19,7 @@ from isonn.report.charts import learning_curves
 from isonn.report.page import Section
 from isonn.report.runs import TRIVIAL, Group, shown_name
 from isonn.report.words import Naming
+from isonn.scores import METRICS, shown
 
 #: Maximum number of classes in a confusion matrix.
 MAX_CLASSES = 12

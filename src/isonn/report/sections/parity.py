@@ -25,9 +25,7 @@ def measured_and_predicted(cases: Cases) -> tuple[Floats, Floats]:
 def error_of(cases: Cases) -> dict[str, float]:
     """Return the metrics of the first column of numbers by name; 0 for a correlation that is not defined."""
     y, guess = measured_and_predicted(cases)
-    scores = score(cases.target, y, guess[:, None])
-    assert isinstance(scores, dict)
-    return {name: value or 0.0 for name, value in scores.items()}
+    return {name: value or 0.0 for name, value in score(cases.target, y, guess[:, None]).items()}
 
 
 def parity_section(cases: Cases) -> Section | None:

@@ -7,9 +7,8 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from isonn.experiments.metrics import target_kind
-from isonn.scores import mean_score, score
-from isonn.targets import Classes, Labels, Numbers
+from isonn.scores import column_scores, held_out_scores, right_graphs, score
+from isonn.targets import Classes, Labels, Numbers, target_kind
 
 DRAW = np.random.default_rng(0)
 
@@ -38,7 +37,6 @@ def test_more_classes_are_the_mean_over_them() -> None:
     answers = DRAW.dirichlet([1, 1, 1], 60) + 0.4 * (y[:, None] == np.array(["a", "b", "c"]))
     answers /= answers.sum(1, keepdims=True)
     found = score(Classes.fit(y), y, answers)
-    assert isinstance(found, dict)
     predicted = np.array(["a", "b", "c"])[answers.argmax(1)]
     assert found["f1"] == pytest.approx(sk.f1_score(y, predicted, average="macro"))
     assert found["auroc"] == pytest.approx(sk.roc_auc_score(y, answers, multi_class="ovr"))
@@ -55,13 +53,13 @@ def test_f1_is_of_the_larger_of_two_classes_and_0_where_it_is_neither_there_nor_
 def test_gaps_are_left_out_column_by_column() -> None:
     y = np.array([[0, np.nan], [1, 1], [1, np.nan], [0, np.nan]])
     answers = np.array([[0.2, 0.9], [0.7, 0.4], [0.4, 0.1], [0.1, 0.2]])
-    first, second = score(Labels.fit(y), y, answers)
+    first, second = column_scores(Labels.fit(y), y, answers)
     assert first["accuracy"] == 0.75
     assert first["auroc"] == 1
     assert (second["accuracy"], second["auroc"]) == (0, None)
-    assert mean_score([first, second])["accuracy"] == pytest.approx(0.375)
-    assert mean_score([first, second])["auroc"] == 1
-    nothing = score(Labels.fit(y), y[[0]], answers[[0]])[1]
+    assert score(Labels.fit(y), y, answers)["accuracy"] == pytest.approx(0.375)
+    assert score(Labels.fit(y), y, answers)["auroc"] == 1
+    nothing = column_scores(Labels.fit(y), y[[0]], answers[[0]])[1]
     assert set(nothing.values()) == {None}
     assert nothing.keys() == first.keys()
 
@@ -80,6 +78,23 @@ def test_numbers_are_scored_as_by_scikit_learn_and_scipy() -> None:
         }
     )
     assert score(Numbers.fit(y), y[:1], guess[:1, None])["r2"] is None
+
+
+def test_numbers_of_several_columns_are_the_mean_over_them() -> None:
+    y, guess = DRAW.normal(size=(50, 2)), DRAW.normal(size=(50, 2))
+    found = score(Numbers.fit(y), y, guess)
+    assert found["r2"] == pytest.approx(sk.r2_score(y, guess))
+    assert found["mae"] == pytest.approx(sk.mean_absolute_error(y, guess))
+    assert found["rmse"] == pytest.approx(np.sqrt(((y - guess) ** 2).mean(axis=0)).mean())
+
+
+def test_several_labels_have_one_f1_and_are_right_together() -> None:
+    y, answers = DRAW.integers(0, 2, (50, 3)), DRAW.random((50, 3))
+    target = Labels.fit(y)
+    guess = target.decide(answers)
+    assert right_graphs(target, y, guess).mean() == pytest.approx(sk.accuracy_score(y, guess))
+    overall, _ = held_out_scores(target, y, answers)
+    assert overall["f1"] == pytest.approx(sk.f1_score(y, guess, average="micro"))
 
 
 @pytest.mark.parametrize(
