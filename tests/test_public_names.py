@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,14 @@ def test_the_version_is_the_same_everywhere():
     version = isonn.__version__
     assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## {version} - 20" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f'  version: "{version}"\n' in (ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
+
+
+def test_the_recipe_needs_what_the_package_needs():
+    tomllib = pytest.importorskip("tomllib")  # Python 3.11
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
+    assert f'python_min: "{stated["requires-python"].removeprefix(">=")}"' in recipe
+    run = re.findall("    - (.+)\n", recipe.partition("  run:\n")[2].partition("tests:")[0])
+    needed = {line.partition(";")[0].replace(">=", " >=") for line in stated["dependencies"]} - {"igraph >=0.11"}
+    assert set(run) == needed | {"python >=${{ python_min }}", "python-igraph >=0.11"}  # igraph is the C library there
