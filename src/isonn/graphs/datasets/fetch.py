@@ -6,20 +6,17 @@ Ctrl-C leaves nothing behind.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import stat
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
 from isonn.errors import DatasetError
-from isonn.files import atomic_file
 
 OnProgress = Callable[[int, "int | None"], None]
 
@@ -35,17 +32,15 @@ def download(
     url: str,
     target: Path,
     name: str,
-    checksums: Path,
     verify: Callable[[Path], object] | None = None,
     on_progress: OnProgress | None = None,
 ) -> Path:
     """Fetch ``url`` to ``target`` and return ``target``; a ``.zip`` becomes the folder ``target``.
 
-    The first download of a file is trusted. Its SHA-256 is stored in ``checksums`` under ``name``, and later downloads
-    must match it. ``verify`` can check the content.
-
     Args:
-        verify: called with the file or folder before it is moved to ``target``; an error stops the download.
+        name: the name of the dataset, for errors.
+        verify: checks the content: called with the file or folder before it is moved to ``target``; an error stops
+            the download.
         on_progress: called with the bytes read so far and the total, None if the server does not send it.
     """
     try:
@@ -58,15 +53,11 @@ def download(
         ) from error
     try:
         archive = room / "download"
-        trusted = _read(checksums).get(name)
         _receive(url, archive, name, target, on_progress)
-        digest = _checked(archive, url, name, trusted, checksums)
         ready = _unpack(archive, room / "unpacked", url) if url.endswith(".zip") else archive
         if verify is not None:
             verify(ready)
         _move(ready, target)
-        with atomic_file(checksums) as file:
-            file.write_text(json.dumps({**_read(checksums), name: digest}, indent=2, sort_keys=True), encoding="utf-8")
     finally:
         shutil.rmtree(room, ignore_errors=True)
     return target
@@ -126,18 +117,6 @@ def _receive(url: str, file: Path, name: str, target: Path, on_progress: OnProgr
             answer.close()
 
 
-def _checked(file: Path, url: str, name: str, trusted: str | None, checksums: Path) -> str:
-    import pooch
-
-    digest = str(pooch.file_hash(str(file)))
-    if trusted not in (None, digest):
-        raise DatasetError(
-            f"{url} changed: its SHA-256 is {digest:.12}..., and was {trusted:.12}... at first; if you trust the new "
-            f"file, delete {name} from {checksums} and fetch again"
-        )
-    return digest
-
-
 def _unpack(archive: Path, folder: Path, url: str) -> Path:
     """Unpack the archive; return the one folder it holds, or the folder its files were unpacked to.
 
@@ -153,23 +132,11 @@ def _unpack(archive: Path, folder: Path, url: str) -> Path:
                     f"the archive of {url} unpacks to {total} bytes in {len(members)} files, too much for a dataset; "
                     f"it was not unpacked"
                 )
-            for member in members:
-                _check_member(member, url)
-            zipped.extractall(folder)
+            zipped.extractall(folder)  # no member can leave the folder, and links become plain files
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError) as error:
         raise DatasetError(f"the download from {url} is not a usable zip archive ({error}); try again later") from error
     inside = list(folder.iterdir())
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
-
-
-def _check_member(member: zipfile.ZipInfo, url: str) -> None:
-    name = member.filename
-    parts = PurePosixPath(name).parts
-    outside = name.startswith("/") or ".." in parts or "\\" in name or bool(PureWindowsPath(name).drive)
-    kind = stat.S_IFMT(member.external_attr >> 16)
-    if outside or not parts or kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        what = "leads out of its folder" if outside else "is not a plain file"
-        raise DatasetError(f"the archive of {url} has the member {name!r:.100}, which {what}; nothing was unpacked")
 
 
 def _move(ready: Path, target: Path) -> None:
@@ -178,15 +145,3 @@ def _move(ready: Path, target: Path) -> None:
     except OSError as error:
         if not target.exists():  # else another process finished the same download
             raise DatasetError(f"{target} cannot be written ({error.strerror}); check its permissions") from error
-
-
-def _read(checksums: Path) -> dict[str, str]:
-    try:
-        record = json.loads(checksums.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise DatasetError(f"{checksums} cannot be read ({error!s:.100}); delete it to start a new one") from error
-    if not isinstance(record, dict):
-        raise DatasetError(f"{checksums} does not hold names and checksums; delete it to start a new one")
-    return record

@@ -41,8 +41,8 @@ class Entry:
         graphs, classes, largest: the number of graphs, of classes, and of nodes of the largest graph; checked on load
             unless None.
         class_counts: graphs per class, largest class first; checked on load unless None.
-        sha256: `GraphSet.digest` of the graphs, which downloads must match. If None, the first download is trusted as
-            long as its counts are right.
+        sha256: `GraphSet.digest` of the graphs, which downloads must match. If None, a download is trusted if its
+            counts are right.
         about: a description of the graphs.
         source: where to get the data.
         url: the download address, or None if the data is not public.
@@ -222,7 +222,6 @@ def _fetch(entry: Entry, on_progress: OnProgress | None) -> Path:
         entry.url,
         cache_folder() / entry.files[0],
         entry.name,
-        cache_folder() / "checksums.json",
         verify=lambda path: _verify(entry, path),
         on_progress=on_progress,
     )
