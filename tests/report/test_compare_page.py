@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import statistics
 from pathlib import Path
 
@@ -84,3 +85,13 @@ def test_the_page_leads_with_the_best_method(folder, sets):
 def test_methods_that_predict_alike_are_equal_and_not_undecided():
     assert Difference("set", "accuracy (%)", 0.0, 0.0, 0.0).verdict == "equal"
     assert Difference("set", "accuracy (%)", 0.0, -1.0, 1.0).verdict == "undecided"
+
+
+def test_a_run_that_stopped_before_any_method_finished_a_seed_has_a_page(folder, tmp_path: Path):
+    started = Path(shutil.copytree(folder, tmp_path / "started"))
+    for path in (started / "jobs").glob("*.json"):
+        if json.loads(path.read_text())["job"]["fold"] == 0:
+            path.unlink()
+    page = report_page(started)
+    assert page.facts["missing"] == page.facts["results"] / 2
+    assert "No method has finished all folds of a seed yet" in page.text

@@ -26,6 +26,8 @@ from isonn.scores import METRICS
 
 #: Metrics of numbers on the first screen, beside the one that is tested.
 MORE = ("mae", "pearson")
+#: The first screen of a run on several datasets that was stopped early.
+NO_SEED = "No method has finished all folds of a seed yet, so there is nothing to compare."
 
 
 class ReportPage(NamedTuple):
@@ -75,7 +77,7 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
         *([] if page is None else page.sections),
         comparison.results_section(run.groups),
         comparison.differences_section(compared),
-        comparison.ranking_section(compared) if several else None,
+        comparison.ranking_section(compared) if several and compared.ranks else None,
         comparison.curves_section(run.groups),
         comparison.confusion_section(run.groups, graphs),
         None if page is None else template_cards_section(page.cases),
@@ -88,12 +90,14 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
 def _comparison_header(compared: Comparison) -> Header:
     """Return the first screen of a run on several datasets."""
     ranks, reference = compared.ranks, compared.reference
+    kicker = f"isonn report: {len(compared.groups)} datasets, {len(ranks)} methods"
+    if not ranks:
+        return Header(kicker, "Which method is best, and by how much?", note=NO_SEED, wide=True)
     place = {rank.method: f"{rank.rank:.1f}" for rank in ranks}
     tiles = [Tile(reference, place[reference], f"mean rank of {len(ranks)} methods")]
     trivial = next((rank.method for rank in ranks if rank.kind == "trivial"), reference)
     if trivial != reference:
         tiles.append(Tile(f"Best simple method: {trivial}", place[trivial], "mean rank"))
-    kicker = f"isonn report: {len(compared.groups)} datasets, {len(ranks)} methods"
     return Header(kicker, "Which method is best, and by how much?", compared.text(), tiles, wide=True)
 
 
