@@ -169,7 +169,7 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
     """Train and test; return a result for JSON that, except for ``timings``, is the same on every machine.
 
     Returns:
-        ``id``, ``job``, ``metrics`` (see `isonn.experiments.metrics`; means over several ``targets``, with each under
+        ``id``, ``job``, ``metrics`` (see `isonn.scores`; means over several ``targets``, with each under
         ``by_target``), ``timings`` (fit_seconds, cpu_seconds of the fit, predict_seconds), ``n_train``, ``n_test``,
         ``test`` (indices), ``predictions`` (in that order), ``audit`` (for classifiers; flip_rate: the share of
         predictions that change when the test graphs are relabelled), ``loss`` (by epoch, if the method records it),
