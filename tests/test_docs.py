@@ -37,6 +37,7 @@ def test_a_page_names_no_command_or_option_that_does_not_exist(page):
 
 
 def test_every_name_of_the_reference_exists():
+    pytest.importorskip("torch")
     text = "".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/reference/*.md")))
     names = re.findall(r"^::: (\S+)$", text, re.MULTILINE)
     assert len(names) > 50

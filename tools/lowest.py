@@ -14,7 +14,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-EXTRAS = ("report", "molecules")
+EXTRAS = ("report", "molecules", "excel", "serve")
 
 
 def lowest(requirement: str) -> str:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # On every Python from 3.10 on that is here, in environments of their own: the suite without torch on the newest
-# dependencies, then the wheel alone. On the oldest Python also the suite on the lowest dependencies that are allowed.
+# dependencies, then the wheel alone. On 3.10, the only Python that has them, also the suite on the lowest dependencies.
 # What needs torch is skipped. For a Python that is not here only wheels are looked for: that is no test of it.
 # What passed is not run again until a file of the project changes.
 #   tools/test_all.sh 3.12                     one version only
@@ -19,7 +19,7 @@ suite() {
     warnings=(-W ignore::DeprecationWarning -W ignore::FutureWarning -W ignore:to-Python:RuntimeWarning)
   [ -x "$room/bin/python" ] || "$python" -m venv "$room" || return 1
   "$room/bin/python" -m pip install --quiet --upgrade --upgrade-strategy eager "${@:3}" \
-    -e ".[report,molecules]" pytest pytest-xdist hypothesis networkx pandas &&
+    -e ".[report,molecules,excel,serve]" pytest pytest-xdist hypothesis networkx pandas httpx &&
     "$room/bin/python" -m pytest -q -p no:cacheprovider -n "${JOBS:-2}" --dist worksteal --ignore=tests/browser \
       "${warnings[@]}" ${TESTS:-}
 }
@@ -63,7 +63,7 @@ for version in ${1:-3.10 3.11 3.12 3.13 3.14}; do
   fi
   tell "suite on $version" suite "$rooms/$version" "python$version"
   tell "wheel on $version" wheel "$rooms/wheel-$version" "python$version"
-  if [ "$version" = "$(head -1 <<<"$here")" ]; then
+  if [ "$version" = 3.10 ]; then
     "$rooms/$version/bin/python" tools/lowest.py >"$rooms/lowest.txt" || exit 1
     tell "suite on $version with the lowest dependencies" suite "$rooms/lowest" "python$version" -c "$rooms/lowest.txt"
   fi
