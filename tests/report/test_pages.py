@@ -16,6 +16,7 @@ import pytest
 import isonn
 from isonn.errors import InputError, MissingDependencyError
 from isonn.experiments.jobs import plan
+from isonn.experiments.protocols import find_protocol
 from isonn.experiments.run import execute
 from isonn.experiments.store import Store
 from isonn.explain.template import EdgeFacts, NodeFacts, Template
@@ -23,6 +24,7 @@ from isonn.graphs import load, planted_motifs
 from isonn.report.cases import Cases
 from isonn.report.draw import draw_template, symbols
 from isonn.report.explain_page import explain_page
+from isonn.report.model_page import ModelPage
 from isonn.report.page import write
 from isonn.report.page_models import choose_job, held_out, refitted
 from isonn.report.run_page import report_page
@@ -111,6 +113,29 @@ def test_without_its_data_or_a_model_the_numbers_are_still_there(run, tmp_path: 
         if json.loads(file.read_text())["job"]["method"] == "isonn":
             file.unlink()
     assert "No method of this run gives reasons" in report_page(folder, data=str(run[1])).text
+
+
+def test_the_model_and_the_trivial_method_are_judged_on_the_same_graphs(run, tmp_path: Path):
+    folder = Path(shutil.copytree(run[0], tmp_path / "one"))
+    for file in (folder / "jobs").glob("*.json"):
+        if json.loads(file.read_text())["job"]["method"] != "isonn":
+            file.unlink()
+    (group,), graphs = read_run(folder).groups, load(run[1])
+    job = choose_job(group)
+    assert job is not None
+    model, trivial = ModelPage(refitted(job, group.results[job.id], graphs)).tiles
+    assert model.about.endswith("of 8 right")  # the test graphs of one fold of three
+    train, test = find_protocol("paper").split(graphs, job.seed)[job.fold]
+    majority = isonn.baselines.MajorityClassifier().fit(graphs[train])
+    right = int((majority.predict(graphs[test]) == graphs.y[test]).sum())
+    assert trivial.about.endswith("of 8 right")
+    assert int(trivial.about.split()[0]) >= right
+    assert trivial.about in report_page(folder, data=str(run[1])).text
+
+
+def test_trivial_methods_are_not_fitted_where_the_run_has_them(run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("isonn.report.model_page.trivial_tile", lambda *given: pytest.fail("fitted for nothing"))
+    assert "Best simple method" in report_page(run[0], data=str(run[1])).text
 
 
 def test_a_saved_model_can_be_shown_instead(run, tmp_path: Path):

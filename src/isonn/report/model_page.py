@@ -111,10 +111,14 @@ class ModelPage:
             mistakes_section(self.cases),
         ]
 
-    @cached_property
+    @property
     def header(self) -> Header:
         """The first screen: the answer names units where graphs have such, else pieces."""
-        cases, explained, trivial = self.cases, self.explained, trivial_tile(self.graphs, self.cases.target)
+        return self.first_screen(self.tiles)
+
+    def first_screen(self, tiles: Sequence[Tile]) -> Header:
+        """Return the first screen with these numbers."""
+        cases, explained = self.cases, self.explained
         if self.units:
             answer, example = self.units[0].sentence, example_of_units(cases, self.units[0])
         else:
@@ -125,7 +129,7 @@ class ModelPage:
             kicker="isonn report",
             question=question_text(cases, explained),
             answer=answer,
-            tiles=[self.tile] if trivial is None else [self.tile, trivial],
+            tiles=tiles,
             example=example,
             how=self.models.how,
         )
@@ -156,6 +160,12 @@ class ModelPage:
             return classes[-1]
         strongest = {value: pieces[value][0].effect for value in classes if pieces.get(value)}
         return max(strongest, key=lambda value: strongest[value]) if strongest else classes[-1]
+
+    @property
+    def tiles(self) -> list[Tile]:
+        """The model's metric, and that of the best trivial method on the same graphs."""
+        trivial = trivial_tile(self.models, self.cases.target)
+        return [self.tile] if trivial is None else [self.tile, trivial]
 
     @property
     def tile(self) -> Tile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
@@ -71,7 +70,7 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
             header = Header("isonn report", title, tiles=_tiles(shown), note=missing, wide=True)
         else:
             tiles = _tiles(shown, page.models.method, page.cases.naming)
-            header = replace(page.header, tiles=tiles) if len(tiles) > 1 else page.header
+            header = page.first_screen(tiles if len(tiles) > 1 else page.tiles)
     provenance = [(group.name, group_facts(group, graphs.get(group.name))) for group in run.groups]
     sections = [
         *([] if page is None else page.sections),
