@@ -17,7 +17,7 @@ from isonn.report.page import Header, Tile, render_page, require_jinja2
 from isonn.report.page_models import choose_job, refitted, saved
 from isonn.report.runs import Group, Run, find_graphs, read_run, shown_name
 from isonn.report.sections import comparison
-from isonn.report.sections.comparison import Comparison, best_of, kind_of
+from isonn.report.sections.comparison import best_of, kind_of
 from isonn.report.sections.provenance import group_facts, provenance_section, twins_text
 from isonn.report.sections.templates import template_cards_section
 from isonn.report.words import Naming
@@ -25,8 +25,6 @@ from isonn.scores import METRICS
 
 #: Metrics of numbers on the first screen, beside the one that is tested.
 MORE = ("mae", "pearson")
-#: The first screen of a run on several datasets that was stopped early.
-NO_SEED = "No method has finished all folds of a seed yet, so there is nothing to compare."
 
 
 class ReportPage(NamedTuple):
@@ -56,9 +54,9 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
     title = ", ".join(dict.fromkeys(group.dataset for group in run.groups))
     several = len({group.dataset for group in run.groups}) > 1 and data is None and model is None
     graphs: dict[str, GraphSet] = {}
-    compared, page, missing = Comparison(run.groups), None, ""
+    page, missing = None, ""
     if several:  # pages of single datasets show graphs
-        header = _comparison_header(compared)
+        header = Header(f"isonn report: {len(run.groups)} datasets", title, wide=True)
     else:
         shown, why = _chosen_group(run, data), ""
         for group in run.groups:
@@ -75,8 +73,7 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
     sections = [
         *([] if page is None else page.sections),
         comparison.results_section(run.groups),
-        comparison.differences_section(compared),
-        comparison.ranking_section(compared) if several and compared.ranks else None,
+        comparison.differences_section(run.groups),
         comparison.curves_section(run.groups),
         comparison.confusion_section(run.groups, graphs),
         None if page is None else template_cards_section(page.cases),
@@ -84,20 +81,6 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
     ]
     text = render_page(f"{title}: isonn report", header, sections, _warnings(run, graphs), contents=True)
     return ReportPage(text, _facts(run, text, page, missing))
-
-
-def _comparison_header(compared: Comparison) -> Header:
-    """Return the first screen of a run on several datasets."""
-    ranks, reference = compared.ranks, compared.reference
-    kicker = f"isonn report: {len(compared.groups)} datasets, {len(ranks)} methods"
-    if not ranks:
-        return Header(kicker, "Which method is best, and by how much?", note=NO_SEED, wide=True)
-    place = {rank.method: f"{rank.rank:.1f}" for rank in ranks}
-    tiles = [Tile(reference, place[reference], f"mean rank of {len(ranks)} methods")]
-    trivial = next((rank.method for rank in ranks if rank.kind == "trivial"), reference)
-    if trivial != reference:
-        tiles.append(Tile(f"Best simple method: {trivial}", place[trivial], "mean rank"))
-    return Header(kicker, "Which method is best, and by how much?", compared.text(), tiles, wide=True)
 
 
 def _model_page(

@@ -1,14 +1,12 @@
-"""How the methods of a run compare: results, paired differences, ranks, learning curves, confusion."""
+"""How the methods of a run compare: results, paired differences, learning curves, confusion."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
-from scipy.stats import rankdata
 from sklearn.metrics import confusion_matrix
 
 from isonn.experiments.rows import Row, learning_curve
@@ -43,26 +41,17 @@ def metric_heading(row: Row) -> str:
     return f"{metric.heading} (%)" if metric.percent else metric.heading
 
 
-class Rank(NamedTuple):
-    """A method's mean rank over the datasets that all ranked methods have, and how often it is best."""
-
-    method: str
-    kind: str
-    rank: float
-    best: int
-
-
 class Difference(NamedTuple):
     """The paired difference of two methods on one dataset.
 
     Attributes:
-        dataset: name of the dataset.
+        method: the second method.
         metric: name of the metric, with its unit.
         mean: mean of the first minus the second method, with a sign such that above 0 is better.
         low, high: the corrected interval of the mean; equal to it for a single fold.
     """
 
-    dataset: str
+    method: str
     metric: str
     mean: float
     low: float
@@ -98,70 +87,21 @@ def difference(group: Group, first: str, second: str) -> Difference | None:
     values = [statistics.fmean(repeated) for repeated in by_test.values()]
     mean = statistics.fmean(values)
     low, high = corrected_interval(values, statistics.fmean(ratios)) or (mean, mean)
-    return Difference(group.name, metric_heading(best[0]), mean, low, high)
+    return Difference(second, metric_heading(best[0]), mean, low, high)
 
 
-class Comparison:
-    """How the methods of a run compare over its datasets.
+def differences(group: Group) -> tuple[str, list[Difference]]:
+    """Return the best isonn method on a dataset (else the best of all), and its `difference` from each other method.
 
-    Args:
-        groups: the results on each dataset.
+    Methods come in the order of their first metric, the best first; without a finished seed there are none.
     """
-
-    def __init__(self, groups: Sequence[Group]) -> None:
-        self.groups = groups
-
-    @cached_property
-    def scores(self) -> list[dict[str, float]]:
-        """The best score of each method, for each dataset that ranks are over: those that all methods have, or all."""
-        scores = []
-        for group in self.groups:
-            rows = sorted((row for row in group.rows if row.first is not None), key=lambda row: row.goodness)
-            scores.append({row.method: row.goodness for row in rows})
-        every = {method for best in scores for method in best}
-        return [best for best in scores if every <= set(best)] or scores
-
-    @cached_property
-    def ranks(self) -> list[Rank]:
-        """The methods by mean rank over the datasets of `scores`; ties share the mean of their ranks."""
-        places: dict[str, list[tuple[float, bool]]] = {}  # the rank on each dataset, and whether it is best there
-        for scores in self.scores:
-            for method, place in zip(scores, rankdata([-value for value in scores.values()]), strict=True):
-                places.setdefault(method, []).append((float(place), scores[method] == max(scores.values())))
-        ranks = [
-            Rank(method, kind_of(method), statistics.fmean(place for place, _ in found), sum(best for _, best in found))
-            for method, found in places.items()
-        ]
-        return sorted(ranks, key=lambda rank: (rank.rank, rank.method))
-
-    @property
-    def reference(self) -> str:
-        """The method that others are compared with: the best ranked of ours, else the best of all; "" without any."""
-        ours = [rank for rank in self.ranks if rank.kind == "isonn"] or self.ranks
-        return ours[0].method if ours else ""
-
-    @cached_property
-    def differences(self) -> dict[str, list[Difference]]:
-        """The `difference` of the reference method to each other method on every dataset, the best method first."""
-        against: dict[str, list[Difference]] = {}
-        for method in [rank.method for rank in self.ranks if rank.method != self.reference]:
-            compared = [difference(group, self.reference, method) for group in self.groups]
-            if pairs := [pair for pair in compared if pair is not None]:
-                against[method] = pairs
-        return against
-
-    def text(self) -> str:
-        """Say which method ranks first, and how the reference compares with its best rival."""
-        lead = f"{self.ranks[0].method} has the best mean rank ({self.ranks[0].rank:.1f} of {len(self.ranks)})."
-        if not self.differences:
-            return lead
-        rival, pairs = next(iter(self.differences.items()))
-        verdicts = [pair.verdict for pair in pairs]
-        counts = [f"{word} on {n}" for word in ("better", "worse", "equal", "undecided") if (n := verdicts.count(word))]
-        told = f"{verdicts[0]} on all {len(verdicts)}"
-        if len(counts) > 1:
-            told = f"{', '.join(counts[:-1])} and {counts[-1]} of {len(verdicts)}"
-        return f"{lead} Against {rival}, {self.reference} is {told} datasets."
+    rows = sorted((row for row in group.rows if row.first is not None), key=lambda row: row.goodness, reverse=True)
+    best = best_of([row for row in rows if kind_of(row.method) == "isonn"]) or best_of(rows)
+    if best is None:
+        return "", []
+    others = dict.fromkeys(row.method for row in rows if row.method != best.method)
+    compared = [difference(group, best.method, method) for method in others]
+    return best.method, [pair for pair in compared if pair is not None]
 
 
 def results_section(groups: Sequence[Group]) -> Section:
@@ -176,23 +116,18 @@ def results_section(groups: Sequence[Group]) -> Section:
     return Section("results", "Results of all methods", {"blocks": blocks}, "Results")
 
 
-def differences_section(comparison: Comparison) -> Section | None:
-    """Return the difference of the reference method to each other method, a line of a forest plot per dataset."""
-    reference, against = comparison.reference, comparison.differences
-    if not against:
+def differences_section(groups: Sequence[Group]) -> Section | None:
+    """Return the differences of the best isonn method from the others on each dataset, as forest plots."""
+    blocks = []
+    for group in groups:
+        reference, pairs = differences(group)
+        if pairs:
+            largest = max(max(abs(pair.low), abs(pair.high)) for pair in pairs) or 1.0
+            blocks.append({"name": group.name, "reference": reference, "pairs": pairs, "largest": largest})
+    if not blocks:
         return None
-    largest: dict[str, float] = {}  # lines of one metric have one scale
-    for pair in (pair for pairs in against.values() for pair in pairs):
-        largest[pair.metric] = max(largest.get(pair.metric, 0.0), abs(pair.low), abs(pair.high)) or 1.0
-    several = any(len(pairs) > 1 for pairs in against.values())
-    content = {"reference": reference, "lines": against, "several": several, "largest": largest}
-    return Section("differences", f"{reference} against the others", content, "Differences")
-
-
-def ranking_section(comparison: Comparison) -> Section:
-    """Return the mean rank of each method over several datasets."""
-    content = {"ranks": comparison.ranks, "ranked_on": len(comparison.scores)}
-    return Section("ranking", "Ranking", content, "Ranking")
+    title = "Paired differences" if len(blocks) > 1 else f"{blocks[0]['reference']} against the others"
+    return Section("differences", title, {"blocks": blocks}, "Differences")
 
 
 def curves_section(groups: Sequence[Group]) -> Section | None:
