@@ -53,7 +53,7 @@ class DatasetError(IsoNNError):
 
 
 class ModelFileError(IsoNNError):
-    """A model or checkpoint file is missing, damaged, or not written by isonn."""
+    """A model file is missing, damaged, or not written by isonn."""
 
 
 class IsoNNWarning(UserWarning):

@@ -16,7 +16,7 @@ from isonn.estimator import GraphEstimator
 from isonn.graphs.graph import GraphSet
 from isonn.params import check_count, check_learning_rate, check_memory
 from isonn.seeding import torch_stream, torch_threads
-from isonn.training import Checkpoint, History, Inputs, Schedule, train
+from isonn.training import History, Inputs, Schedule, train
 from isonn.training.stopping import stopping_rule
 
 
@@ -70,7 +70,6 @@ class TorchEstimator(GraphEstimator):
         targets: Tensor,
         loss: Callable[[Any, Tensor], Tensor],
         *part: str,
-        checkpoint: Checkpoint | None = None,
     ) -> History:
         """Train in place.
 
@@ -80,7 +79,7 @@ class TorchEstimator(GraphEstimator):
         schedule = Schedule(self.epochs, self.learning_rate, self.batch_size, self.patience)
         generator = torch_stream(self.seed_, "batches", *part)
         with progress.bar(" ".join(("training", *part)), self.epochs, show=self.verbose > 0) as report:
-            return train(model, inputs, targets, loss, schedule, generator, checkpoint, report)
+            return train(model, inputs, targets, loss, schedule, generator, report)
 
     def _in_batches(self, graphs: GraphSet, compute: Callable[[Any], Tensor]) -> Tensor:
         """Return what a module computes from the inputs of all graphs."""

@@ -18,7 +18,7 @@ from tests_commands import refused, run
 
 import isonn
 from isonn.errors import IsoNNWarning
-from isonn.training import Checkpoint
+from isonn.training import train
 
 COMMAND = (sys.executable, "-m", "isonn")
 WINDOWS = ("--method", "isonn")
@@ -36,7 +36,7 @@ def model(tmp_path_factory):
 def test_fit_writes_the_model_the_library_would(model, mutag, tmp_path):
     clf = isonn.IsoNNClassifier(k=3, epochs=3, random_state=0).fit(mutag)
     np.testing.assert_equal(isonn.load_model(model).predict_proba(mutag), clf.predict_proba(mutag))
-    assert not model.with_name("mutag.checkpoint").exists()
+    assert [path.name for path in model.parent.iterdir()] == ["mutag"]
 
 
 def test_predict_writes_a_line_per_graph(model, mutag, tmp_path):
@@ -52,74 +52,44 @@ def test_predict_writes_a_line_per_graph(model, mutag, tmp_path):
     assert len(json.loads(run("predict", model, "MUTAG", "--json").stdout)) == 188
 
 
-def test_ctrl_c_keeps_the_run_and_resume_goes_on_to_the_same_model(tmp_path):
-    options = (*WINDOWS, "--set", "epochs=40", "--set", "layers=[[3,1]]")
-    command = [*COMMAND, "fit", "MUTAG", *map(str, options), "--out", str(tmp_path / "model")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / "model.checkpoint").exists():  # written after the first epoch
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130, stderr
-    assert "--resume" in stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.checkpoint"]
-    refused(run("fit", "MUTAG", *options, "--out", tmp_path / "model"), "holds a stopped run", "--resume")
-    assert run("fit", "MUTAG", *options, "--out", tmp_path / "model", "--resume").returncode == 0
-    assert run("fit", "MUTAG", *options, "--out", tmp_path / "whole").returncode == 0
-    mutag = isonn.load("MUTAG")
-    resumed, whole = (isonn.load_model(tmp_path / name) for name in ("model", "whole"))
-    np.testing.assert_equal(resumed.predict_proba(mutag), whole.predict_proba(mutag))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "whole"]
+@pytest.mark.skipif(sys.platform == "win32", reason="no kill, and no locks on temporary folders")
+def test_a_fit_that_was_killed_while_saving_leaves_no_model_and_the_same_command_makes_it(tmp_path):
+    command = ["fit", "MUTAG", *WINDOWS, "--set", "epochs=2", "--set", "k=2", "--out", str(tmp_path / "model")]
+    code = "import os, pathlib\npathlib.Path.rename = lambda *_: os.kill(os.getpid(), 9)\n"
+    code += f"import sys\nsys.argv = {['isonn', *command]}\nfrom isonn.cli import main\nmain()"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".model.")
+    for _ in range(2):
+        result = run(*command)
+        assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    refused(result, "model exists already; choose another --out, or remove it first")
 
 
-def test_resuming_a_run_that_was_killed_after_saving_ends_it(tmp_path):
-    settings = ("--set", "epochs=2", "--set", "k=2", "--set", "c=1")
-    options = ("fit", "MUTAG", *WINDOWS, *settings, "--out", tmp_path / "model")
-    assert run(*options).returncode == 0
-    before = (tmp_path / "model" / "model.safetensors").read_bytes()
-    (tmp_path / "model.checkpoint").touch()  # the kill came before it was removed
-    (tmp_path / ".model.abcdefgh").mkdir()
-    refused(run(*options, "--set", "k=3", "--resume"), "exists already and has other settings")
-    other = write_tu(tmp_path / "other")
-    refused(run("fit", other, *options[2:], "--resume"), "exists already and was fitted to other data")
-    for again in ((), ("--resume",), ("--resume",)):  # the checkpoint is gone after the first
-        result = run(*options, *again)
-        assert result.returncode == 0, result.stderr
-        assert "saved in" in result.stdout
-        assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "other"]
-    refused(run(*options), "exists already; choose another --out")
+def test_of_two_fits_to_one_folder_the_slower_leaves_nothing(tmp_path, monkeypatch):
+    def train_and_be_overtaken(*given):
+        history = train(*given)
+        (tmp_path / "model").mkdir()  # another fit was quicker
+        return history
 
-
-def test_of_two_fits_to_one_folder_the_slower_leaves_no_checkpoint(tmp_path, monkeypatch):
-    save = Checkpoint.save
-
-    def save_and_be_overtaken(self, *given):
-        save(self, *given)
-        assert (tmp_path / "model.checkpoint").exists()
-        (tmp_path / "model").mkdir(exist_ok=True)  # another fit was quicker
-
-    monkeypatch.setattr(Checkpoint, "save", save_and_be_overtaken)
+    monkeypatch.setattr("isonn.torch_estimator.train", train_and_be_overtaken)
     options = (*WINDOWS, "--set", "epochs=2", "--set", "k=2", "--set", "c=1", "--out", tmp_path / "model")
     refused(run("fit", "MUTAG", *options), "exists already")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert not list((tmp_path / "model").iterdir())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on file sizes")
-@pytest.mark.parametrize("every", ["checkpoint", "model"])
-def test_a_full_disk_ends_fit_in_one_sentence_and_leaves_nothing_behind(every, tmp_path, monkeypatch):
+def test_a_full_disk_ends_fit_in_one_sentence_and_leaves_nothing_behind(tmp_path):
     import resource
 
-    if every == "model":
-        monkeypatch.setattr(Checkpoint, "due", lambda self: False)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
     try:
         result = run("fit", "MUTAG", *WINDOWS, "--set", "epochs=2", "--set", "k=2", "--out", tmp_path / "model")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    refused(result, f"isonn: {'checkpoint ' if every == 'checkpoint' else ''}{tmp_path}", "cannot be written")
+    refused(result, f"isonn: {tmp_path}", "cannot be written")
     assert not list(tmp_path.iterdir())
 
 
@@ -191,7 +161,6 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
     refused(run("predict", tmp_path / "no-model", "MUTAG"), "not a model folder")
     refused(run("cost", "MUTAG", "--k", 40), "k=40", "28")
     assert not out.exists()
-    assert not (tmp_path / "out.checkpoint").exists()
 
 
 @pytest.mark.parametrize(
@@ -211,21 +180,15 @@ def test_sizes_that_would_exhaust_the_machine_are_refused_with_the_limit(options
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_signals_end_a_run_as_ctrl_c_does(name, tmp_path, monkeypatch):
-    save = Checkpoint.save
-
-    def save_and_be_stopped(self, *given):
-        save(self, *given)
-        signal.raise_signal(getattr(signal, name))
-
-    monkeypatch.setattr(Checkpoint, "save", save_and_be_stopped)
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_ends_a_fit_in_one_sentence_and_leaves_nothing(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("isonn.torch_estimator.train", lambda *_: signal.raise_signal(getattr(signal, name)))
     result = run(
         "fit", "MUTAG", *WINDOWS, "--set", "epochs=3", "--set", "k=2", "--set", "c=1", "--out", tmp_path / "model"
     )
     assert result.returncode == 130
-    assert "the run is kept in" in result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["model.checkpoint"]
+    assert result.stderr == "isonn: stopped; nothing was kept\n"
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")

@@ -1,4 +1,4 @@
-"""Models, checkpoints, banks and results that were damaged, edited or forged: refused in one sentence, or the same."""
+"""Models, banks and results that were damaged, edited or forged: refused in one sentence, or the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Kept:
         self.graphs = isonn.load("MUTAG")[:30]
         self.windows = isonn.IsoNNClassifier(k=2, c=1, hidden=(4,), epochs=2, random_state=0)
         self.counting = isonn.SubgraphClassifier(max_nodes=2, random_state=0)
-        self.windows.fit(self.graphs, checkpoint=folder / "checkpoint" / "file").save(folder / "windows")
+        self.windows.fit(self.graphs).save(folder / "windows")
         self.counting.fit(isonn.stream(self.graphs, 15, bank=folder / "bank")).save(folder / "subgraphs")
         isonn.AlignedClassifier(k=2, c=1, random_state=0, shuffles=2).fit(
             self.graphs.dense()[:, :8, :8], self.graphs.y
@@ -45,9 +45,7 @@ class Kept:
         if kind == "store":
             store = Store(self.folder / "store")
             return [store.get(job) for job in self.jobs]
-        if kind == "checkpoint":
-            model = self.windows.fit(self.graphs, checkpoint=self.folder / "checkpoint" / "file", resume=True)
-        elif kind == "bank":
+        if kind == "bank":
             model = self.counting.fit(isonn.stream(self.graphs, 15, bank=self.folder / "bank"))
         else:
             model = isonn.load_model(self.folder / kind)
@@ -66,7 +64,7 @@ class Kept:
             file.write_bytes(data)
 
 
-KINDS = ("windows", "subgraphs", "aligned", "checkpoint", "bank", "store")
+KINDS = ("windows", "subgraphs", "aligned", "bank", "store")
 MODELS = KINDS[:3]
 
 

@@ -114,35 +114,6 @@ def test_the_global_random_state_is_neither_used_nor_changed(mutag):
     np.testing.assert_equal(small().fit(mutag).predict_proba(mutag), expected)
 
 
-@pytest.mark.parametrize("batch_size", [None, 50])
-def test_a_stopped_fit_goes_on_to_the_same_bits(mutag, tmp_path, batch_size):
-    whole = small(epochs=6, batch_size=batch_size).fit(mutag)
-    path = tmp_path / "run.checkpoint"
-
-    def stop_after_three(done, text):
-        if done == 3:
-            raise KeyboardInterrupt
-
-    part = small(epochs=6, batch_size=batch_size)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("isonn.training.checkpoint.Checkpoint.due", lambda self: True)
-        patch.setattr("isonn.progress.silent", stop_after_three)
-        with pytest.raises(KeyboardInterrupt):
-            part.fit(mutag, checkpoint=path)
-    resumed = small(epochs=6, batch_size=batch_size).fit(mutag, checkpoint=path, resume=True)
-    np.testing.assert_equal(resumed.predict_proba(mutag), whole.predict_proba(mutag))
-    assert resumed.history_.loss == whole.history_.loss
-
-
-def test_a_checkpoint_is_not_taken_up_with_other_data_or_settings(mutag, tmp_path, monkeypatch):
-    monkeypatch.setattr("isonn.training.checkpoint.Checkpoint.due", lambda self: True)
-    path = tmp_path / "run.checkpoint"
-    small().fit(mutag, checkpoint=path)
-    for clf, graphs in ((small(learning_rate=0.1), mutag), (small(), mutag[:100]), (small(random_state=1), mutag)):
-        with pytest.raises(ModelFileError, match="other data or settings"):
-            clf.fit(graphs, checkpoint=path, resume=True)
-
-
 def test_templates_can_be_read_and_drawn(fitted):
     templates = fitted.templates_
     assert len(templates) == 2
@@ -425,10 +396,3 @@ def test_weights_that_are_all_one_change_nothing(mutag):
 def test_weights_that_are_none_are_refused(mutag, weights, complaint):
     with pytest.raises(InputError, match=complaint):
         isonn.IsoNNClassifier(k=3, c=1).fit(mutag, sample_weight=weights)
-
-
-def test_a_run_with_other_weights_is_not_resumed(mutag, tmp_path):
-    clf = isonn.IsoNNClassifier(k=3, c=1, epochs=2, random_state=0)
-    clf.fit(mutag, sample_weight=1.0 + np.arange(188), checkpoint=tmp_path / "run")
-    with pytest.raises(ModelFileError, match="other data or settings"):
-        clf.fit(mutag, checkpoint=tmp_path / "run", resume=True)

@@ -260,18 +260,6 @@ def test_a_classifier_learns_the_same_with_and_without_certificates(settings, ge
     np.testing.assert_allclose(ours.predict_proba(graphs), slow.predict_proba(graphs), atol=1e-4)
 
 
-@pytest.mark.parametrize("batch_size", [None, 4])
-def test_a_stopped_fit_goes_on_without_certificates_to_the_same_bits(batch_size, generator, tmp_path, monkeypatch):
-    monkeypatch.setattr("isonn.training.checkpoint.Checkpoint.due", lambda self: True)
-    graphs, y = weighted(generator)
-    graphs = graphs.round(1)  # near ties, too
-    whole = classifier(batch_size=batch_size, epochs=8).fit(graphs, y)
-    classifier(batch_size=batch_size, epochs=3).fit(graphs, y, checkpoint=tmp_path / "run")
-    resumed = classifier(batch_size=batch_size, epochs=8).fit(graphs, y, checkpoint=tmp_path / "run", resume=True)
-    assert resumed.history_.loss == whole.history_.loss
-    np.testing.assert_array_equal(resumed.predict_proba(graphs), whole.predict_proba(graphs))
-
-
 @pytest.mark.parametrize("settings", [{"k": 3}, {"matching": "assigned"}, {"matching": "fast"}])
 def test_certificates_are_kept_only_where_they_pay(settings, generator, count):
     classifier(**settings, epochs=1).fit(*weighted(generator))

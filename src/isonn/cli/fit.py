@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isonn.cli import options as opt
-from isonn.cli.options import MODEL, RUNNING, flag, option
+from isonn.cli.options import MODEL, RUNNING, option
 from isonn.cli.reading import check_target, is_large, list_changes, reader_at, reading, takes_option
 from isonn.cli.summary import model_facts, sentences
 from isonn.errors import InputError
@@ -67,7 +67,6 @@ def fit(
         ),
     ] = None,
     settings: opt.Settings = None,
-    resume: Annotated[bool, flag(MODEL, "Continue a stopped run of the paper's model.", "--resume")] = False,
     bank: Annotated[
         Path | None,
         option(
@@ -91,15 +90,12 @@ def fit(
 ) -> None:
     """Train a model on DATA and save it as a folder.
 
-    A stopped fit of the paper's model continues with --resume; one of data too large for memory with the same command.
+    A stopped fit of data too large for memory continues with the same command.
     """
     import isonn
-    from isonn.cli.running import processes
-    from isonn.experiments.cluster import calls_on_cluster
-    from isonn.experiments.source import predicts_numbers
-    from isonn.files import remove_strays
+    from isonn.files import check_new, remove_strays
 
-    files = _Files(out, bank, resume)
+    check_new(out, "another --out")
     if keep_examples not in (None, "ids", "smiles"):
         raise InputError(f"--keep-examples {keep_examples} is unknown; use ids or smiles")
     parameters = opt.given(
@@ -118,6 +114,7 @@ def fit(
     options = reading(smiles, target, **molecules, **connectomes)
     if numbers is not None and takes_option(data, "numbers"):
         options["numbers"] = numbers
+
     load = cache(lambda: isonn.load(data, **options))  # read once
     if method is None:
         method = _usual_method(data, load)
@@ -127,72 +124,32 @@ def fit(
     large = {"--bank": bank, "--jobs": jobs, "--cluster": scheduler}
     _check_method(method, "isonn-subgraph", large)
     streamed = method == "isonn-subgraph" and (any(value is not None for value in large.values()) or is_large(data))
-    if not streamed and files.checkpoint.exists() and not (resume or files.finished):
-        raise InputError(f"{files.checkpoint} holds a stopped run; add --resume to continue, or remove it")
-    training: Any = isonn.stream(data, **options) if streamed else load()
+    graphs: Any = isonn.stream(data, **options) if streamed else load()
+    chunks = graphs if streamed else [graphs]
     if not streamed:
-        check_target(training, data)
-    pieces = training if streamed else [training]
-    if files.finished:
-        _tidy_up(parameters, files, pieces)
-        return
-    remove_strays(out.parent, out.name)
+        check_target(graphs, data)
     if confounds is not None:
-        training = training.with_confounds(list(opt.split_names(confounds)))
-    if numbers is None:
-        first = next(iter(pieces), None)
-        numbers = first is not None and first.y is not None and predicts_numbers(first)
-    model = _estimator(method, parameters, numbers)
-    arguments: dict[str, Any] = {} if group is None else {"groups": group}
-    if hasattr(model, "epochs"):
-        arguments |= {"checkpoint": files.checkpoint, "resume": resume}
-    workers: Any = nullcontext(processes(jobs)) if scheduler is None else calls_on_cluster(scheduler)
-    try:
-        with workers as run:
-            if streamed:
-                training.bank, training.workers = files.bank, run
-            _fit(model, training, files, arguments)
-        changed = list_changes(changes, () if streamed and changes is None else pieces)
+        graphs = graphs.with_confounds(list(opt.split_names(confounds)))
+
+    model = _estimator(method, parameters, _has_numbers(chunks) if numbers is None else numbers)
+    remove_strays(out.parent, out.name)  # of killed runs
+    with ExitStack() as stack:
+        if streamed:
+            graphs.bank = bank or stack.enter_context(_bank_beside(out))
+            graphs.workers = stack.enter_context(_workers(jobs, scheduler))
+        _fit(model, graphs, group)
+        changed = list_changes(changes, () if streamed and changes is None else chunks)
         model.save(out)
-    finally:
-        if out.exists():  # saved here or by another process, so this run is not resumed
-            files.remove()
-    graphs = training.graphs if streamed else len(training)
-    facts = {"model": str(out), "data": training.name, "graphs": graphs}
-    facts |= model_facts(model, None if streamed else training)
+
+    number = graphs.graphs if streamed else len(graphs)
+    facts = {"model": str(out), "data": graphs.name, "graphs": number}
+    facts |= model_facts(model, None if streamed else graphs)
     if as_json:
         print(json.dumps({**facts, **changed}))
         return
-    print(f"{training.name}: {graphs} graphs")
+    print(f"{graphs.name}: {number} graphs")
     print(*sentences(facts), sep="\n")
     print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
-
-
-class _Files:
-    """What a run writes: the model, and what a stopped run keeps beside it.
-
-    Attributes:
-        finished: whether a run was killed after saving: --resume finishes it, or the same command if files are left.
-    """
-
-    def __init__(self, out: Path, bank: Path | None, resume: bool) -> None:
-        from isonn.files import check_new
-
-        self.out = out
-        self.checkpoint = out.parent / f"{out.name}.checkpoint"
-        self.bank = bank or out.parent / f"{out.name}.bank"
-        self.beside = [self.checkpoint] if bank else [self.checkpoint, self.bank]
-        self.finished = out.is_dir() and (resume or any(path.exists() for path in self.beside))
-        if not self.finished:
-            check_new(out, "another --out")
-
-    def remove(self) -> None:
-        """Remove what a stopped run would need."""
-        for path in self.beside:
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
 
 
 def _usual_method(data: str, load: Callable[[], GraphSet]) -> str:
@@ -212,19 +169,12 @@ def _check_method(method: str, needed: str, options: dict[str, Any]) -> None:
             raise InputError(f"{name} is for --method {needed}; leave it out")
 
 
-def _fit(model: Any, training: Any, files: _Files, arguments: dict[str, Any]) -> None:
-    """Fit a model; Ctrl-C reports what is kept and exits with 130."""
-    try:
-        model.fit(training, **arguments)
-    except KeyboardInterrupt:
-        parts = len(list(files.bank.glob("part-*.safetensors")))
-        kept = "nothing was kept"
-        if parts:
-            kept = f"{parts} parts of subgraphs are kept in {files.bank}; run the same command again to continue"
-        elif files.checkpoint.exists():
-            kept = f"the run is kept in {files.checkpoint}; add --resume to the same command to continue"
-        print(f"isonn: stopped; {kept}", file=sys.stderr)
-        raise typer.Exit(130) from None
+def _has_numbers(chunks: Iterable[GraphSet]) -> bool:
+    """Return whether the targets of the first chunk are numbers to predict, not classes."""
+    from isonn.experiments.source import predicts_numbers
+
+    first = next(iter(chunks), None)
+    return first is not None and first.y is not None and predicts_numbers(first)
 
 
 def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:
@@ -244,19 +194,35 @@ def _estimator(method: str, settings: dict[str, Any], numbers: bool) -> Any:
     return model.set_params(**{key: value for key, value in settings.items() if key in params})
 
 
-def _tidy_up(settings: dict[str, Any], files: _Files, pieces: Any) -> None:
-    """Finish a run that was killed after saving: check that the model is from this run, and remove other files."""
-    import isonn
-    from isonn.files import remove_strays
+@contextmanager
+def _bank_beside(out: Path) -> Iterator[Path]:
+    """Yield the usual folder for counted subgraphs; remove it once a model is saved, by this process or another."""
+    folder = out.parent / f"{out.name}.bank"
+    try:
+        yield folder
+    finally:
+        if out.exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
-    out = files.out
-    model = isonn.load_model(out)
-    saved = model.get_params()
-    wanted = {name: value for name, value in settings.items() if name != "verbose" and name in saved}
-    if any(saved[name] != value for name, value in wanted.items()):
-        raise InputError(f"{out} exists already and has other settings; choose another --out, or remove it first")
-    if not all(model.seen_in_training(piece).all() for piece in pieces):
-        raise InputError(f"{out} exists already and was fitted to other data; choose another --out, or remove it first")
-    remove_strays(out.parent, out.name)
-    files.remove()
-    print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
+
+def _workers(jobs: int | None, scheduler: str | None) -> AbstractContextManager[Any]:
+    """Return the workers of a stream: those of a cluster, or a number of processes."""
+    from isonn.cli.running import processes
+    from isonn.experiments.cluster import calls_on_cluster
+
+    return nullcontext(processes(jobs)) if scheduler is None else calls_on_cluster(scheduler)
+
+
+def _fit(model: Any, graphs: Any, group: str | None) -> None:
+    """Fit a model; Ctrl-C says what is kept and exits with 130."""
+    groups = {} if group is None else {"groups": group}
+    try:
+        model.fit(graphs, **groups)
+    except KeyboardInterrupt:
+        bank = getattr(graphs, "bank", None)
+        parts = 0 if bank is None else len(list(bank.glob("part-*.safetensors")))
+        kept = "nothing was kept"
+        if parts:
+            kept = f"{parts} parts of subgraphs are kept in {bank}; run the same command again to continue"
+        print(f"isonn: stopped; {kept}", file=sys.stderr)
+        raise typer.Exit(130) from None

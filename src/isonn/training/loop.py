@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from isonn.errors import ModelFileError, TrainingError
+from isonn.errors import TrainingError
 from isonn.progress import Report, silent
-from isonn.training.checkpoint import Checkpoint, History
+from isonn.training.history import History
 from isonn.training.stopping import stopping_rule
 
 
@@ -62,7 +58,6 @@ def train(
     loss: Callable[[Tensor, Tensor], Tensor],
     schedule: Schedule,
     generator: torch.Generator,
-    checkpoint: Checkpoint | None = None,
     report: Report = silent,
 ) -> History:
     """Train ``model`` in place with Adam.
@@ -74,7 +69,6 @@ def train(
         loss: mean loss of outputs and targets.
         schedule: epochs, learning rate, batches and when to stop.
         generator: random generator for shuffling the batches.
-        checkpoint: where to save the run. Ctrl-C then finishes and saves the epoch first.
         report: called after each epoch.
 
     Returns:
@@ -90,35 +84,23 @@ def train(
     # fused: one pass over the weights instead of a dozen; a head on 90-node graphs has 24 million weights
     optimizer = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate, fused=True)
     stopping = stopping_rule(schedule.patience)
-    history = History() if checkpoint is None else checkpoint.load(model, optimizer, generator)
-    if checkpoint is not None and len(history) > schedule.epochs:
-        raise ModelFileError(
-            f"checkpoint {checkpoint.path} has {len(history)} epochs, more than epochs={schedule.epochs}; "
-            f"use epochs >= {len(history)}, or remove it to start again"
-        )
+    history = History()
     stopped = False
-    for value in history.loss:  # of a resumed run
-        stopped = stopping.update(value)
     model.train()
-    with deferred_interrupt() if checkpoint is not None else nullcontext(lambda: False) as interrupted:
-        while len(history) < schedule.epochs and not stopped:
-            start, total = time.perf_counter(), 0.0
-            for batch, target in _batches(inputs, targets, schedule.batch_size, generator):
-                optimizer.zero_grad()
-                step = loss(model(batch), target)
-                step.backward()
-                optimizer.step()
-                total += step.item() * len(target)
-            mean = total / len(targets)  # of the losses before each step
-            if not math.isfinite(mean):
-                raise _diverged(f"the loss became {mean}", len(history) + 1, schedule)
-            history.add(mean, time.perf_counter() - start)
-            report(len(history), f"loss {mean:.4f}")
-            stopped = stopping.update(mean)
-            if checkpoint is not None and (interrupted() or checkpoint.due()):
-                checkpoint.save(model, optimizer, generator, history)
-            if interrupted():
-                raise KeyboardInterrupt
+    while len(history) < schedule.epochs and not stopped:
+        start, total = time.perf_counter(), 0.0
+        for batch, target in _batches(inputs, targets, schedule.batch_size, generator):
+            optimizer.zero_grad()
+            step = loss(model(batch), target)
+            step.backward()
+            optimizer.step()
+            total += step.item() * len(target)
+        mean = total / len(targets)  # of the losses before each step
+        if not math.isfinite(mean):
+            raise _diverged(f"the loss became {mean}", len(history) + 1, schedule)
+        history.add(mean, time.perf_counter() - start)
+        report(len(history), f"loss {mean:.4f}")
+        stopped = stopping.update(mean)
     # also check the last step; a sum is finite only if every weight is, and takes one pass instead of six
     if not all(bool(parameter.detach().sum().isfinite()) for parameter in model.parameters()):
         raise _diverged("the weights are not finite", len(history), schedule)
@@ -142,26 +124,3 @@ def _batches(
     order = torch.randperm(len(targets), generator=generator).to(targets.device)
     for rows in order.split(int(batch_size)):
         yield inputs[rows], targets[rows]
-
-
-# Ctrl-C during training finishes the epoch, so that the saved state is complete.
-
-
-@contextmanager
-def deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Within the block, the first Ctrl-C makes the yielded function return True; a second stops immediately."""
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False  # only the main thread receives signals
-        return
-    asked = False
-
-    def remember(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        asked = True
-        signal.signal(signal.SIGINT, previous)
-
-    previous = signal.signal(signal.SIGINT, remember)
-    try:
-        yield lambda: asked
-    finally:
-        signal.signal(signal.SIGINT, previous)

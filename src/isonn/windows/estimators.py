@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,7 +34,7 @@ from isonn.params import (
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
 from isonn.targets import Classes, Numbers, as_y
 from isonn.torch_estimator import TorchEstimator
-from isonn.training import Checkpoint, History
+from isonn.training import History
 from isonn.windows.bank import WindowBank, all_windows, bank_windows
 from isonn.windows.cut import is_symmetric
 from isonn.windows.explain import WindowMatches
@@ -68,15 +65,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
     _fixed_size = True
     model_: IsoNN = field(init=False)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: Any = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Learn templates and head from graphs ``X`` and targets ``y``.
 
         Args:
@@ -84,8 +73,6 @@ class _IsoNN(TransformerMixin, TorchEstimator):
             y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t).
             sample_weight: one weight per graph. Without ``batch_size``, a graph of weight 2 counts as two equal ones;
                 a graph of weight 0 is always left out.
-            checkpoint: a file to save the run to; Ctrl-C then finishes the epoch and saves.
-            resume: continue from ``checkpoint`` if it exists. The result is bit-identical to a run without a stop.
         """
         self._check_params()
         if not _usable(self.device):
@@ -101,9 +88,6 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         if weights is not None and isinstance(self.target_, Numbers):
             self.target_, targets = weighted_numbers(self.target_, targets, weights)
         self.seed_ = resolve_seed(self.random_state)
-        saved = None
-        if checkpoint is not None:
-            saved = Checkpoint(Path(checkpoint), _identity(self, graphs.digest, targets, weights), resume)
         wanted = targets if weights is None else np.column_stack([targets, weights])
         with torch_threads(self.n_jobs):
             maps, side = map_shape(self.size_, self._layers)  # names the layer if graphs are too small
@@ -113,7 +97,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
             # The weights have their own random stream, so that they do not depend on the shuffling of batches.
             model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
             on_device = torch.from_numpy(wanted).to(self.device)
-            self.history_ = self._train(model, inputs, on_device, self._loss(targets, weights), checkpoint=saved)
+            self.history_ = self._train(model, inputs, on_device, self._loss(targets, weights))
         self.model_ = model
         self._fitted = True
         return self
@@ -324,16 +308,6 @@ class IsoNNRegressor(_IsoNN, GraphRegressor):
         >>> isonn.IsoNNRegressor(k=3, c=1, epochs=5, random_state=0).fit(graphs, nodes).predict(graphs[:3]).shape
         (3,)
     """
-
-
-def _identity(model: _IsoNN, digest: str, targets: NDArray[Any], weights: Floats | None) -> str:
-    """Return a hash that identifies the run of a checkpoint; ``digest`` is that of the graphs."""
-    # A longer run may continue a shorter one; display and device do not affect the result.
-    free = ("epochs", "verbose", "device", "random_state")
-    settings = {name: value for name, value in model.get_params(deep=False).items() if name not in free}
-    data = digest if weights is None else digest + str(weights.tolist())
-    identity = [type(model).__name__, settings, model.seed_, data, targets.tolist()]
-    return hashlib.sha256(json.dumps(identity, default=str).encode()).hexdigest()
 
 
 def _check_pairs(layers: Any) -> None:
