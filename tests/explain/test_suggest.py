@@ -7,7 +7,10 @@ import pytest
 
 import isonn
 from isonn.errors import InputError
-from isonn.explain.suggest import read_goal
+from isonn.explain import suggest as suggesting
+from isonn.explain.suggest import GraphEditor, read_goal
+from isonn.graphs.isomorphism import graph_hashes
+from isonn.graphs.join import join_graphs
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +67,23 @@ def test_a_goal_that_is_none_is_refused(clf, mutag):
         clf.suggest(mutag[:2], goal=1)
     assert read_goal(clf, "1") == 1
     assert read_goal(clf, None, 1) == -1
+
+
+def test_a_goal_that_is_no_number_is_refused(mutag):
+    reg = isonn.SubgraphRegressor(max_nodes=1, head="linear", random_state=0).fit(mutag, mutag.sizes * 1.0)
+    for goal in (None, [1], "high", True, float("nan")):
+        with pytest.raises(InputError, match="is not a number; give one"):
+            reg.suggest(mutag[0], goal=goal)
+
+
+def test_no_graph_is_edited_twice(clf, mutag, monkeypatch):
+    editor, edited = GraphEditor(), []
+
+    class Noting(GraphEditor):
+        def propose(self, graph, standardize):
+            edited.append(int(graph_hashes(join_graphs([graph]))[0]))
+            return editor.propose(graph, standardize)
+
+    monkeypatch.setattr(suggesting, "find_editor", lambda kind: Noting())
+    clf.suggest(mutag[0], goal=-1, top=50)
+    assert len(edited) == len(set(edited)) == 1 + suggesting.BEAM

@@ -10,6 +10,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -232,9 +233,7 @@ def suggest(model: Any, X: Any, goal: Any, *, label: Any = None, steps: int = 2,
             best = _ranked(best + checked, model.target_.numeric)
             if sum(s.reached and s.verdict in (None, "in") for s in best) >= top:
                 break
-            layer.sort(key=lambda s: -s.change)
-            inside = sorted((s for s in checked if s.verdict == "in"), key=lambda s: -s.change)
-            beam = [(s.graph, s.edits) for s in (*layer[: BEAM // 2], *inside[: BEAM // 2])]
+            beam = [(s.graph, s.edits) for s in _edited_next(layer, checked)]
     suggestions = Suggestions(compared(s) if s.similarity is None else s for s in best[:top])
     suggestions.out_of_domain = left_out
     return suggestions
@@ -283,7 +282,7 @@ class Aim:
         elif len(target.classes) > 1:
             choices = ", ".join(str(names.get(value, value)) for value in target.classes.tolist())
             raise InputError(f"this model predicts several columns; give label as one of {choices}")
-        if isinstance(goal, (bool, str)) or not np.isreal(goal) or not np.isfinite(goal):
+        if isinstance(goal, bool) or not isinstance(goal, Real) or not np.isfinite(float(goal)):
             raise InputError(f"goal={goal!r:.40} is not a number; give one")
         if not target.numeric and goal not in (0, 1):
             raise InputError(f"goal={goal!r:.40} is not 0 or 1, the absence or presence of a label")
@@ -339,6 +338,14 @@ def _layer(
         if change > 0:
             layer.append(Suggestion(chosen[i], words[rows[place]], float(answer), predicted, reached, change))
     return layer
+
+
+def _edited_next(layer: Sequence[Suggestion], checked: Sequence[Suggestion]) -> list[Suggestion]:
+    """Return the suggestions that are edited again: the largest changes, and the largest of others in the domain."""
+    by_change = sorted(layer, key=lambda s: -s.change)[: BEAM // 2]
+    chosen = {id(s.graph) for s in by_change}
+    inside = [s for s in checked if s.verdict in (None, "in") and id(s.graph) not in chosen]
+    return by_change + sorted(inside, key=lambda s: -s.change)[: BEAM - len(by_change)]
 
 
 def _with_verdicts(model: Any, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
