@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 
 import pytest
 
@@ -72,6 +73,18 @@ def test_a_forged_description_is_refused_before_it_is_used(model, change):
 def test_a_forged_mean_is_refused_before_it_is_used(mutag, tmp_path):
     isonn.SubgraphRegressor(max_nodes=1, random_state=0).fit(mutag, mutag.sizes).save(tmp_path / "model")
     edit(tmp_path / "model", lambda content: content["target"].update(mean=[[1.0]]))
+    edit(tmp_path / "model", lambda content: content.update(digest=model_files.digest_of(content)))
+    with pytest.raises(ModelFileError, match="does not describe"):
+        isonn.load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("column", 10**6), ("column", -1), ("output", 2), ("examples", [188]), ("effect", None)]
+)
+def test_forged_marks_are_refused_before_they_are_used(mutag, tmp_path, field, value):
+    isonn.SubgraphClassifier(max_nodes=2, keep_examples=True, random_state=0).fit(mutag).save(tmp_path / "model")
+    place = ["output", "column", "effect", "alike", "weight", "examples"].index(field)
+    edit(tmp_path / "model", lambda content: operator.setitem(content["details"]["marks"][0], place, value))
     edit(tmp_path / "model", lambda content: content.update(digest=model_files.digest_of(content)))
     with pytest.raises(ModelFileError, match="does not describe"):
         isonn.load_model(tmp_path / "model")

@@ -356,7 +356,7 @@ class SubgraphEstimator(GraphEstimator):
         vectorizer.seed_ = derive_seed(self.seed_, "cut")
         vectorizer.label_names_ = {kind: self.label_names_[kind] for kind in ("node", "edge")}
         model = SubgraphModel.restore(details, tensors, vectorizer, self.target_.outputs)
-        self._marks = ClassMarks.restore(details, below("marks", tensors))
+        self._marks = ClassMarks.restore(details, below("marks", tensors), len(vectorizer.vocabulary_), self.target_)
         self.held_out_score_ = details["held_out_score"]
         calibration = np.array(details["calibration"], dtype=np.float64) if details["calibration"] else None
         if calibration is not None and calibration.shape != self.target_.classes.shape:

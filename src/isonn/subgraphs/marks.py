@@ -14,7 +14,7 @@ from scipy.special import expit
 from isonn.explain.reasons import ClassReason
 from isonn.explain.template import Template
 from isonn.heads import Inputs, LinearHead
-from isonn.packing import IntArray
+from isonn.packing import Floats, IntArray, stored_array
 from isonn.seeding import numpy_stream
 from isonn.subgraphs.table import mean_and_variance
 from isonn.subgraphs.training import Training
@@ -115,10 +115,29 @@ class ClassMarks:
         return {"presence": self.presence, "graphs": self.graphs}
 
     @classmethod
-    def restore(cls, stored: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> ClassMarks:
-        """Restore what `describe` and `tensors` returned."""
+    def restore(
+        cls, stored: dict[str, Any], tensors: dict[str, NDArray[Any]], templates: int, target: Target
+    ) -> ClassMarks:
+        """Restore what `describe` and `tensors` returned; raise ValueError if it is invalid.
+
+        Args:
+            stored, tensors: what they returned.
+            templates: number of templates.
+            target: the kind of target.
+        """
+        rows = 1 if target.numeric else len(target.classes)
+        presence = stored_array(tensors, "presence", (rows, templates), np.int32)
+        graphs = stored_array(tensors, "graphs", (rows,), np.int64)
+        examples = list(stored["examples"])
         marks = [Mark(*mark) for mark in stored["marks"]]
-        return cls(marks, tensors["presence"], tensors["graphs"], list(stored["examples"]))
+        for mark in marks:
+            if mark.output not in range(target.outputs) or mark.column not in range(templates):
+                raise ValueError(f"a mark is of output {mark.output} and template {mark.column}, which do not exist")
+            if not np.isfinite([mark.effect, mark.alike, mark.weight]).all():
+                raise ValueError("the effect of a mark is not finite")
+            if examples and not all(example in range(len(examples)) for example in mark.examples):
+                raise ValueError("an example of a mark is no training graph")
+        return cls(marks, presence, graphs, examples)
 
 
 def presence_by_class(
