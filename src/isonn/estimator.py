@@ -176,17 +176,23 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
         return self.target_.encode(values)
 
     def _weights(self, sample_weight: Any, targets: NDArray[Any]) -> NDArray[np.float64] | None:
-        """Return one positive weight per graph from ``sample_weight`` and ``class_weight``; None if all are equal."""
-        wanted, weights = getattr(self, "class_weight", None), None
-        if wanted is not None:
-            if not isinstance(self.target_, Classes):
-                raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
-            weights = np.asarray(self.target_.class_weights(wanted, targets)[targets])
-        if sample_weight is None:
-            return weights
-        given = check_sample_weight(sample_weight, len(targets))
-        given = np.maximum(given / given.mean(), 1e-9)
-        return np.asarray(given if weights is None else given * weights)
+        """Return one weight per graph from ``sample_weight`` and ``class_weight``; None if all are equal.
+
+        Graphs of weight 0 are left out, also when classes are balanced. So are those of less than 1e-9 of the largest.
+        """
+        by_graph = None
+        if sample_weight is not None:
+            by_graph = check_sample_weight(sample_weight, len(targets))
+            by_graph = by_graph / by_graph.mean()
+            by_graph = np.where(by_graph > 1e-9 * by_graph.max(), by_graph, 0.0)
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None:
+            return by_graph
+        if not isinstance(self.target_, Classes):
+            raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
+        counted = targets if by_graph is None else targets[by_graph > 0]
+        by_class = np.asarray(self.target_.class_weights(class_weight, counted)[targets])
+        return by_class if by_graph is None else by_graph * by_class
 
     def __sklearn_is_fitted__(self) -> bool:
         return getattr(self, "_fitted", False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,7 @@ def check_class_weight(value: Any) -> None:
     """Raise `InputError` unless the value is None, "balanced" or a dict of positive weights."""
     if value is None or value == "balanced":
         return
-    if not isinstance(value, Mapping) or not all(isinstance(w, (int, float)) and w > 0 for w in value.values()):
+    if not isinstance(value, Mapping) or not all(isinstance(w, Real) and float(w) > 0 for w in value.values()):
         raise InputError(f"class_weight={value!r} is unknown; use None, 'balanced' or a dict from class to weight > 0")
 
 

@@ -237,3 +237,68 @@ def test_a_vocabulary_too_large_is_refused(graphs, monkeypatch):
     monkeypatch.setattr(vocabulary, "MAX_COLUMNS", 50)
     with pytest.raises(InputError, match=f"has {whole} subgraphs, more than 50; use a smaller max_nodes or a larger"):
         fitted(graphs, max_nodes=4)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1.0, 1: 50.0}])
+def test_graphs_of_weight_0_are_as_if_left_out(graphs, class_weight):
+    y = (np.arange(PLANTED) % 4 == 0).astype(int)
+    weights = np.where(np.arange(PLANTED) < 18, 1.0, 0.0)
+    clf = isonn.SubgraphClassifier(2, head="linear", class_weight=class_weight, random_state=0)
+    left_out = copy.deepcopy(clf).fit(graphs[:18], y[:18])
+    clf.fit(graphs, y, sample_weight=weights)
+    assert len(clf.templates_) == len(left_out.templates_)
+    assert clf.held_out_score_ == pytest.approx(left_out.held_out_score_)
+    np.testing.assert_allclose(clf.predict_proba(graphs), left_out.predict_proba(graphs), atol=1e-9)
+    told = [{(r.text, str(r.graphs)) for found in m.reasons_.values() for r in found} for m in (clf, left_out)]
+    assert told[0] == told[1]
+
+
+def test_targets_of_the_graphs_keep_the_names_of_classes(mutag):
+    clf = isonn.SubgraphClassifier(1, head="linear", random_state=0)
+    names = {"mutagenic", "not mutagenic"}
+    assert set(clf.fit(mutag, mutag.y).calibration_) == set(clf.fit(mutag).calibration_) == names
+    assert set(clf.fit(mutag, ["a", "b"] * 94).calibration_) == {"a", "b"}
+
+
+def test_a_short_list_has_no_calibration(graphs, tmp_path):
+    clf = fitted(graphs, n_templates=4)
+    assert (clf.held_out_score_, clf.calibration_) == (None, {})
+    clf.save(tmp_path / "m")
+    assert isonn.load_model(tmp_path / "m").calibration_ == {}
+
+
+@pytest.mark.parametrize("weight", [np.int64(2), np.float32(2.0)])
+def test_class_weights_may_be_numbers_of_numpy(graphs, weight):
+    plain, given = fitted(graphs, class_weight={1: 2}), fitted(graphs, class_weight={1: weight})
+    np.testing.assert_array_equal(given.predict_proba(graphs), plain.predict_proba(graphs))
+
+
+@pytest.mark.parametrize("call", ["assess", "domain", "unseen_share", "transform", "explain", "seen_in_training"])
+def test_a_stream_is_refused_where_graphs_are_needed_in_memory(graphs, call):
+    clf = fitted(graphs)
+    with pytest.raises(InputError, match=f"{call} needs graphs in memory, and graphs is a stream; give its chunks one"):
+        getattr(clf, call)(isonn.stream(graphs, 10))
+
+
+def test_a_stream_is_scored_like_the_graphs_in_memory(graphs):
+    for kind in ("classes", "number"):
+        model, y = fitted(graphs, kind), TARGETS[kind]
+        assert model.score(isonn.stream(graphs, 10), y) == pytest.approx(model.score(graphs, y))
+
+
+def test_molecules_are_scored_with_the_standardisation_of_the_model():
+    molecules = pytest.importorskip("isonn.molecules")
+    salts, y = [f"{'C' * n}[NH3+].[Cl-]" for n in range(1, 13)], np.arange(12.0)
+    reg = isonn.SubgraphRegressor(2, head="linear", random_state=0)
+    reg.fit(molecules.from_smiles(salts, standardize="none"), y)
+    calls = []
+    convert = estimator.as_graphset
+
+    def counted(X, **options):
+        calls.append(options["standardize"])
+        return convert(X, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(estimator, "as_graphset", counted)
+        assert reg.score(salts, y) > 0.5
+    assert calls == ["none"]

@@ -94,7 +94,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         study = Sample(
             cells,
             columns,
-            np.ones(len(targets)) if given is None else given,
+            np.ones(len(targets)) if given is None else np.maximum(given, 1e-9),
             self.target_.numeric,
             encoder.adjustment.matrix(graphs),
             source,

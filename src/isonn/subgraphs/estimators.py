@@ -67,7 +67,7 @@ class SubgraphEstimator(GraphEstimator):
             y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t).
             groups: scaffolds, patients or sites, one per graph. Graphs of a group, and equal graphs, are held out
                 together when penalties, weights of heads and probabilities are chosen.
-            sample_weight: one weight per graph; a weight of 2 means the graph twice.
+            sample_weight: one weight per graph; a weight of 2 means the graph twice, 0 leaves it out.
 
         Returns:
             the fitted estimator.
@@ -301,8 +301,6 @@ class SubgraphEstimator(GraphEstimator):
             raise InputError(f"{type(self).__name__}.fit needs y; pass it, or graphs that have it")
         targets = self._encode(y, len(survey))
         weights = self._weights(sample_weight, targets)
-        if weights is not None:
-            weights = np.where(weights > 1e-9 * weights.max(), weights, 0.0)
         return Training(
             survey,
             name,

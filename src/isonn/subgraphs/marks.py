@@ -75,7 +75,7 @@ class ClassMarks:
         labelled_views = np.array([view.labelled for view in vectorizer.encoding_.views])
         labelled = labelled_views[vectorizer.vocabulary_.pieces[:, 0]]
         target, targets = training.target, training.targets
-        presence, graphs = presence_by_class(inputs.features, targets, target, len(labelled))
+        presence, graphs = presence_by_class(inputs.features, targets, target, len(labelled), training.weights)
         marks = class_marks(inputs.features, head, targets, target, labelled, seed)
         shown = {i for mark in marks for i in mark.examples} if keep_examples else set()
         ids = training.survey.graph_ids
@@ -141,10 +141,15 @@ class ClassMarks:
 
 
 def presence_by_class(
-    features: csr_array, targets: NDArray[Any], target: Target, templates: int
+    features: csr_array, targets: NDArray[Any], target: Target, templates: int, weights: Floats | None = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return how many training graphs contain each template, by class (one row for numbers), and the class sizes."""
+    """Return how many training graphs contain each template, by class (one row for numbers), and the class sizes.
+
+    Graphs of weight 0 do not count.
+    """
     member = _members(targets, target).astype(np.float64)
+    if weights is not None:
+        member[weights == 0] = 0
     held = np.zeros((features.shape[1], member.shape[1]))
     for start in range(0, len(member), GRAPHS_AT_ONCE):
         indptr = features.indptr[start : start + GRAPHS_AT_ONCE + 1]
