@@ -59,7 +59,7 @@ def test_two_processes_survey_a_folder_as_one_does(mutag, tmp_path):
     (tmp_path / "DS").mkdir()
     folder = write_tu(tmp_path / "DS", mutag, np.arange(mutag.node_offsets[-1]))
     views = (LabelsView(),)
-    whole, found = (Survey.of(isonn.stream(folder, 50, workers=workers), views) for workers in (1, 2))
+    whole, found = (Survey.of(isonn.stream(folder, 50), views, workers) for workers in (1, 2))
     assert_same_values(found.values, whole.values)
     np.testing.assert_array_equal(found.hashes, whole.hashes)
 

@@ -21,6 +21,7 @@ import isonn
 from isonn import SubgraphVectorizer
 from isonn.errors import InputError, IsoNNWarning, NotFittedError
 from isonn.subgraphs import count as counting
+from isonn.subgraphs import survey as surveying
 from isonn.subgraphs import vectorizer as module
 
 
@@ -161,3 +162,45 @@ def test_streams_without_graphs_or_that_change_are_refused(mutag):
     lengths = iter([188, 100])
     with pytest.raises(InputError, match="graphs held 188 graphs when first read and 100 afterwards"):
         SubgraphVectorizer().fit(isonn.stream(lambda: [mutag[: next(lengths)]], 50))
+
+
+def test_a_failed_refit_leaves_nothing_fitted_behind(mutag):
+    vectorizer = SubgraphVectorizer(2).fit(mutag)
+    with pytest.raises(InputError, match="no subgraph occurs in 500 different graphs"):
+        vectorizer.set_params(min_support=500).fit(mutag)
+    with pytest.raises(NotFittedError, match="call fit first"):
+        vectorizer.transform(mutag)
+
+
+def test_smiles_are_standardised_as_the_training_graphs_were():
+    molecules = pytest.importorskip("isonn.molecules")
+    salts = ["CC[NH3+].[Cl-]", "CCC[NH3+].[Cl-]", "CCO", "CCCO"] * 2
+    raw = molecules.from_smiles(salts, standardize="none")
+    vectorizer = SubgraphVectorizer(2, min_support=1).fit(raw)
+    np.testing.assert_array_equal(vectorizer.transform(salts).toarray(), vectorizer.transform(raw).toarray())
+    assert len(vectorizer.occurrences(salts[0])) == len(vectorizer.occurrences(raw[0]))
+    clf = isonn.SubgraphClassifier(2, head="linear", random_state=0).fit(raw, [0, 0, 1, 1] * 2)
+    found = clf.vectorizer_.transform(salts).toarray()
+    np.testing.assert_array_equal(found, clf.vectorizer_.transform(raw).toarray())
+
+
+def test_fit_leaves_the_stream_as_it_was(mutag):
+    stream = isonn.stream(mutag, 50)
+    SubgraphVectorizer(2, n_jobs=2).fit(stream)
+    assert stream.workers is None
+
+
+def test_the_direction_of_training_graphs_is_checked_once(mutag, monkeypatch):
+    calls = []
+    monkeypatch.setattr(surveying, "directed_graph", lambda graphs: calls.append(len(graphs)))
+    SubgraphVectorizer(2).fit(mutag)
+    assert calls == [188]
+
+
+def test_directed_graphs_are_refused_by_transform(mutag):
+    one_way = isonn.as_graphset([np.triu(np.ones((3, 3)), 1)])
+    vectorizer = SubgraphVectorizer(2).fit(isonn.as_graphset([np.ones((3, 3)) - np.eye(3)] * 2 + [np.ones((4, 4))]))
+    with pytest.raises(InputError, match="graph 0 of 1 is directed"):
+        vectorizer.transform(one_way)
+    with pytest.raises(InputError, match="graph 0 of 1 is directed"):
+        vectorizer.occurrences(one_way)

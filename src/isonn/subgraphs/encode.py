@@ -17,7 +17,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
 from isonn.params import check_subgraph_size
 from isonn.subgraphs.levels import Levels
-from isonn.subgraphs.survey import DistinctValues, check_undirected
+from isonn.subgraphs.survey import DistinctValues
 from isonn.subgraphs.views import COLUMNS, View, view_from_json
 from isonn.targets import values_from_json, values_to_json
 
@@ -188,8 +188,7 @@ class Encoding:
         )
 
     def encode(self, graphs: GraphSet) -> CodedGraphs:
-        """Return the graphs with the codes of every view."""
-        check_undirected(graphs)
+        """Return undirected graphs with the codes of every view."""
         structure = Structure(graphs, self)
         offsets = np.concatenate([[0], np.bincount(structure.owner, minlength=len(graphs)).cumsum()])
         nodes, edges = (np.stack(codes) for codes in zip(*(view.codes(structure) for view in self.views), strict=True))

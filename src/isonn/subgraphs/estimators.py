@@ -20,7 +20,7 @@ from isonn.explain.explanation import Explanation
 from isonn.explain.reasons import ClassReason
 from isonn.explain.suggest import Suggestions, suggest
 from isonn.explain.template import Template
-from isonn.graphs.convert import as_graphs, as_one_graph, standardization_of
+from isonn.graphs.convert import as_graphs, as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import as_stream
 from isonn.heads import LinearHead, get_head, join_groups
@@ -83,6 +83,9 @@ class SubgraphEstimator(GraphEstimator):
         self.seed_ = resolve_seed(self.random_state)
         graphs, vectorizer = as_stream(X), self._vectorizer()
         survey = vectorizer.survey(graphs)
+        if graphs.whole is not None and y is graphs.whole.y:
+            y = None  # the graphs have the names of its classes
+        self.standardize_ = vectorizer.standardize_
         training = self._training(survey, y, groups, sample_weight, graphs.name)
         cluster = graphs.workers if callable(graphs.workers) else None
         with vectorizer.table(graphs, survey) as table, trained_by(cluster):
@@ -295,7 +298,6 @@ class SubgraphEstimator(GraphEstimator):
     def _training(self, survey: Survey, y: Any, groups: Any, sample_weight: Any, name: str) -> Training:
         """Encode the targets, and keep what later predictions need to know about the training graphs."""
         self.size_, self.label_names_ = survey.largest, survey.names_for(y)
-        self.standardize_ = standardization_of(survey.sample) if survey.kind == "molecules" else None
         y = survey.y if y is None else y
         if y is None:
             raise InputError(f"{type(self).__name__}.fit needs y; pass it, or graphs that have it")
@@ -355,6 +357,7 @@ class SubgraphEstimator(GraphEstimator):
         vectorizer.label_names_ = {kind: self.label_names_[kind] for kind in ("node", "edge")}
         model = SubgraphModel.restore(details, tensors, vectorizer, self.target_.outputs)
         self._marks = ClassMarks.restore(details, below("marks", tensors), len(vectorizer.vocabulary_), self.target_)
+        vectorizer.standardize_ = self.standardize_
         self.held_out_score_ = details["held_out_score"]
         calibration = np.array(details["calibration"], dtype=np.float64) if details["calibration"] else None
         if calibration is not None and calibration.shape != self.target_.classes.shape:

@@ -18,7 +18,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import Part
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
-from isonn.processes import run_in_order
+from isonn.processes import Run, run_in_order
 from isonn.progress import Report
 from isonn.subgraphs.levels import DistinctRows
 from isonn.subgraphs.terms import term_table
@@ -62,20 +62,21 @@ class Survey:
         return len(self.hashes)
 
     @classmethod
-    def of(cls, graphs: GraphStream, views: tuple[View, ...], show: bool = False) -> Survey:
+    def of(cls, graphs: GraphStream, views: tuple[View, ...], workers: int | Run = 1, show: bool = False) -> Survey:
         """Read graphs once.
 
         Args:
-            graphs: the graphs; their ``workers`` read them if there are several.
+            graphs: the graphs.
             views: the views that will look at them.
+            workers: number of processes that read them; one if it is a function that runs calls elsewhere.
             show: whether to show a progress bar.
         """
         with progress.bar("reading", None, show=show) as report:
-            if isinstance(graphs.workers, int) and graphs.workers > 1 and (parts := graphs.parts()) is not None:
+            if isinstance(workers, int) and workers > 1 and (parts := graphs.parts()) is not None:
                 try:
                     columns = columns_of(views, parts[0]())
                     calls = ((survey_of, (part, columns)) for part in parts)
-                    return _joined(run_in_order(calls, graphs.workers), graphs, report)
+                    return _joined(run_in_order(calls, workers), graphs, report)
                 except DatasetError:
                     graphs.forget_parts()  # reading in order has the error message, or reads more
             return _joined(_in_order(graphs, views), graphs, report)

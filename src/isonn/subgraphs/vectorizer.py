@@ -21,16 +21,16 @@ from isonn.errors import InputError, IsoNNWarning, NotFittedError
 from isonn.estimator import for_graphs
 from isonn.explain.template import Template
 from isonn.explain.text import template_name
-from isonn.graphs.convert import as_graphset, as_one_graph
+from isonn.graphs.convert import as_graphset, as_one_graph, standardization_of
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
 from isonn.params import check_count, check_subgraph_size
-from isonn.processes import in_threads
+from isonn.processes import Run, in_threads
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import bank_folder, count_to_folder
 from isonn.subgraphs.count import SIZES, affordable_size, count_in_threads, warn_of_samples
 from isonn.subgraphs.encode import Encoding
-from isonn.subgraphs.survey import Survey
+from isonn.subgraphs.survey import Survey, check_undirected
 from isonn.subgraphs.table import CountTable, first_of_equal, join_tables, tell_apart
 from isonn.subgraphs.views import View, views_of
 from isonn.subgraphs.vocabulary import SMALL, Listed, PlacedCounts, Templates, Vocabulary
@@ -80,6 +80,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         templates_: the templates, one per column.
         max_nodes_: nodes of the largest templates.
         sampled_: training graphs whose subgraphs were sampled, with the share sampled.
+        standardize_: how molecules are standardised, as in training; None for other graphs.
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression
@@ -109,6 +110,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         Returns:
             the fitted vectorizer.
         """
+        self.__dict__.pop("vocabulary_", None)  # a fit that fails leaves no templates of an earlier one
         graphs = as_stream(X)
         self.check_params()
         survey = self.survey(graphs)
@@ -131,8 +133,9 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             3
         """
         self._require_fit()
-        parts = X if isinstance(X, GraphStream) else [as_graphset(X)]
-        chunks = (chunk for graphs in parts for chunk in in_chunks(graphs, self.n_jobs))
+        parts = X if isinstance(X, GraphStream) else [X]
+        graphsets = (as_graphset(part, standardize=self.standardize_) for part in parts)
+        chunks = (chunk for graphs in graphsets for chunk in in_chunks(graphs, self.n_jobs))
         counts = in_threads(lambda chunk: self.vocabulary_.counts(self.count(chunk)), chunks, self.n_jobs)
         table = csr_array(vstack(list(counts), format="csr"))
         if table.nnz <= np.iinfo(np.int32).max:  # trees of scikit-learn take no other indices
@@ -179,7 +182,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             (72, 72)
         """
         self._require_fit()
-        listed = self.list_pieces(as_one_graph(graph))
+        listed = self.list_pieces(as_one_graph(graph, self.standardize_))
         columns = listed.columns[listed.piece]
         return [
             Occurrence(column, tuple(node for node in nodes if node >= 0), weight)
@@ -206,8 +209,8 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
     def survey(self, graphs: GraphStream) -> Survey:
         """Read the graphs once, and learn the encoding."""
         self.seed_ = derive_seed(resolve_seed(self.random_state), "cut")
-        graphs.workers = self.n_jobs if graphs.workers is None else graphs.workers
-        survey = Survey.of(graphs, views_of(self.view), self.verbose > 0 and graphs.whole is None)
+        show = self.verbose > 0 and graphs.whole is None
+        survey = Survey.of(graphs, views_of(self.view), self._workers(graphs), show)
         views = views_of(self.view, survey.kind)
         self.max_nodes_ = self.max_nodes
         if self.max_nodes == "auto":
@@ -217,6 +220,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         if not self.encoding_.views:
             raise _nothing_to_count(self, graphs.name)
         self.label_names_ = {kind: survey.label_names[kind] for kind in ("node", "edge")}
+        self.standardize_ = standardization_of(survey.sample) if survey.kind == "molecules" else None
         undecided = all(view.node_attributes == "auto" for view in views)
         if undecided and survey.values.has["node_attributes"] and survey.values.has["node_labels"]:
             warnings.warn(
@@ -239,7 +243,8 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
                     tables = count_in_threads(coded, limit, seed, self.n_jobs, report)
             else:
                 with progress.bar("cutting", len(survey), show=show) as report:
-                    tables = count_to_folder(graphs, self.encoding_, folder, limit, seed, graphs.workers or 1, report)
+                    workers = self._workers(graphs)
+                    tables = count_to_folder(graphs, self.encoding_, folder, limit, seed, workers, report)
             table = join_tables(tables)
             if table.graphs != len(survey):
                 raise InputError(
@@ -253,23 +258,30 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         """Choose the templates among the subgraphs of distinct graphs; return the counts with their columns."""
         if not len(table.support):
             raise _nothing_to_count(self, name)
-        self.vocabulary_, counted = Vocabulary.learn(table, self.min_support, distinct)
-        if not len(self.vocabulary_):
+        vocabulary, counted = Vocabulary.learn(table, self.min_support, distinct)
+        if not len(vocabulary):
             raise InputError(
                 f"no subgraph occurs in {self.min_support} different graphs of {name} (equal graphs count once); "
                 f"use a lower min_support, or more graphs"
             )
+        self.vocabulary_ = vocabulary
         return counted
 
     def count(self, graphs: GraphSet, judged: int = SMALL) -> PlacedCounts:
         """Count the subgraphs of new graphs; those of up to ``judged`` nodes are compared with the training graphs."""
+        check_undirected(graphs)
         with self.vocabulary_.counter() as counter:
             return counter.count(self.encoding_.encode(graphs), self.max_subgraphs, self.seed_, judged)
 
     def list_pieces(self, graphs: GraphSet) -> Listed:
         """List the subgraphs of a set of one graph."""
+        check_undirected(graphs)
         with self.vocabulary_.counter() as counter:
             return counter.list_pieces(self.encoding_.encode(graphs), self.max_subgraphs, self.seed_)
+
+    def _workers(self, graphs: GraphStream) -> int | Run:
+        """Return what reads and counts a stream: its own workers, or ``n_jobs`` processes."""
+        return self.n_jobs if graphs.workers is None else graphs.workers
 
     def _require_fit(self) -> None:
         if not hasattr(self, "vocabulary_"):
