@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import estimator_html_repr
 from typing_extensions import Self
 
@@ -101,6 +102,7 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
             True
         """
         self._require_fit()
+        check_in_memory(X, "seen_in_training")
         graphs = as_graphset(X, standardize=self.standardize_)
         if self._trained_on is None:
             return np.zeros(len(graphs), dtype=bool)
@@ -202,9 +204,15 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
             raise NotFittedError(f"this {type(self).__name__} is not fitted; call fit first")
         return True
 
-    def _checked(self, X: Any) -> GraphSet:
-        """Convert the graphs to predict; raise an error if the estimator is not fitted or cannot predict them."""
+    def _checked(self, X: Any, method: str = "predict") -> GraphSet:
+        """Convert the graphs to predict; raise an error if the estimator is not fitted or cannot predict them.
+
+        Args:
+            X: the graphs.
+            method: the public method that got them, for errors.
+        """
         self._require_fit()
+        check_in_memory(X, method)
         graphs = as_graphset(X, standardize=self.standardize_)
         if self._fixed_size and graphs.sizes.max() > self.size_:
             i = int(graphs.sizes.argmax())
@@ -341,16 +349,25 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         Returns:
             R²: 1 for perfect predictions, 0 for those no better than the mean.
         """
-        truth = as_y(y, len(as_graphset(X)))
-        if sample_weight is not None:
-            return float(super().score(X, y, sample_weight))
         predicted = self.predict(X)
+        truth = as_y(y, len(predicted))
+        if sample_weight is not None:
+            return float(r2_score(truth, predicted, sample_weight=sample_weight))
         return score(self.target_, truth, predicted.reshape(len(truth), -1))["r2"] or 0.0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def check_in_memory(X: Any, method: str) -> None:
+    """Raise `InputError` if ``X`` is a stream, which only predictions and scores take."""
+    if isinstance(X, GraphStream):
+        raise InputError(
+            f"{method} needs graphs in memory, and {X.name} is a stream; give its chunks one by one, as in "
+            f"[model.{method}(chunk) for chunk in stream]"
+        )
 
 
 def for_graphs(tags: Any) -> Any:

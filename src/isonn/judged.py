@@ -30,7 +30,7 @@ class Judged:
         label_names_: dict[str, dict[Any, str]]
 
         def _require_fit(self) -> bool: ...
-        def _checked(self, X: Any) -> GraphSet: ...
+        def _checked(self, X: Any, method: str = "predict") -> GraphSet: ...
         def _all_answers(self, X: Any) -> NDArray[np.float64]: ...
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
@@ -103,7 +103,7 @@ class Judged:
         """
         self._require_fit()
         coverage = check_coverage(coverage)
-        graphs = self._checked(X)
+        graphs = self._checked(X, "assess")
         if self._conformal is None:
             return Assessment(self._all_answers(graphs), coverage)
         outputs, signals, domain = self._judge(graphs)

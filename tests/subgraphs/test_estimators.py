@@ -15,6 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from tu_folder import write_tu
 
 import isonn
+from isonn import estimator
 from isonn.errors import InputError, IsoNNWarning, NotFittedError
 from isonn.heads import Inputs
 from isonn.subgraphs import count as counting

@@ -15,7 +15,7 @@ from typing_extensions import Self
 
 from isonn.domain import Domain
 from isonn.errors import InputError, naming_the_extra
-from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
+from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor, check_in_memory
 from isonn.explain.explanation import Explanation
 from isonn.explain.reasons import ClassReason
 from isonn.explain.suggest import Suggestions, suggest
@@ -96,7 +96,7 @@ class SubgraphEstimator(GraphEstimator):
         # a short list is chosen on all graphs, so its held-out errors would be too small
         held_out = head.held_out if self.n_templates is None else None
         self.held_out_score_, columns = training.scores(held_out)
-        self._publish(model, columns, None if self.target_.numeric else head.calibration)
+        self._publish(model, columns, None if held_out is None or self.target_.numeric else head.calibration)
         linear = getattr(head, "linear", head)
         if not isinstance(linear, LinearHead):
             linear = training.fit(LinearHead(), inputs)
@@ -125,7 +125,7 @@ class SubgraphEstimator(GraphEstimator):
             >>> clf.transform(graphs).shape == (188, len(clf.get_feature_names_out()))
             True
         """
-        tables = [self._model.read(chunk)[0].features for chunk in in_chunks(self._checked(X))]
+        tables = [self._model.read(chunk)[0].features for chunk in in_chunks(self._checked(X, "transform"))]
         return csr_array(vstack(tables, format="csr"))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -163,6 +163,7 @@ class SubgraphEstimator(GraphEstimator):
             True
         """
         self._require_fit()
+        check_in_memory(X, "explain")
         graphs = as_graphs(X, self.standardize_)
         explained = []
         for graph in (graphs[i : i + 1] for i in range(len(graphs))):
@@ -216,11 +217,12 @@ class SubgraphEstimator(GraphEstimator):
             ['out', 'out', 'out']
         """
         self._require_fit()
+        graphs = self._checked(X, "domain")
         if self._trust is None:
             raise InputError(
                 f"this {type(self).__name__} has no held-out errors, which domain needs; {self._no_errors()}"
             )
-        return self._judge(self._checked(X))[2]
+        return self._judge(graphs)[2]
 
     def unseen_share(self, X: Any) -> NDArray[np.float64]:
         """Return the share of each graph's subgraphs that no training graph has, shape (g,); high if it is unusual.
@@ -237,7 +239,7 @@ class SubgraphEstimator(GraphEstimator):
             >>> float(clf.unseen_share(graphs).max()) < 0.1
             True
         """
-        chunks, vectorizer = in_chunks(self._checked(X)), self.vectorizer_
+        chunks, vectorizer = in_chunks(self._checked(X, "unseen_share")), self.vectorizer_
         return np.concatenate(
             [vectorizer.vocabulary_.unseen(vectorizer.count(chunk, self.max_nodes_)) for chunk in chunks]
         )
@@ -355,9 +357,9 @@ class SubgraphEstimator(GraphEstimator):
         vectorizer = self._vectorizer()
         vectorizer.seed_ = derive_seed(self.seed_, "cut")
         vectorizer.label_names_ = {kind: self.label_names_[kind] for kind in ("node", "edge")}
+        vectorizer.standardize_ = self.standardize_
         model = SubgraphModel.restore(details, tensors, vectorizer, self.target_.outputs)
         self._marks = ClassMarks.restore(details, below("marks", tensors), len(vectorizer.vocabulary_), self.target_)
-        vectorizer.standardize_ = self.standardize_
         self.held_out_score_ = details["held_out_score"]
         calibration = np.array(details["calibration"], dtype=np.float64) if details["calibration"] else None
         if calibration is not None and calibration.shape != self.target_.classes.shape:
@@ -409,7 +411,8 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         max_nodes_: nodes of the largest templates.
         weights_: the weights of sums and logic, ``{"linear": 0.6, "trees": 0.4}``; by label or column if there are
             several. Beyond 200,000 distinct graphs the trees are trained on a sample (``head_.trees.graphs`` graphs).
-        calibration_: the expected calibration error of each class or label, from held-out probabilities.
+        calibration_: the expected calibration error of each class or label, from held-out probabilities; empty for a
+            short list.
         held_out_score_: metrics of predictions for the training graphs by models that saw neither the graph nor an
             equal one nor its group; None for a short list.
         held_out_by_target_: the scores of each of several labels, by name or column: AUROC and counts, or errors.
