@@ -25,7 +25,6 @@ from isonn.experiments.spec import load_spec
 from isonn.experiments.store import Store
 from isonn.experiments.study import stored_rows
 from isonn.graphs import planted_motifs
-from isonn.report.run_page import report_page
 
 app = typer.Typer()
 app.command()(evaluate)
@@ -82,34 +81,6 @@ def test_a_run_is_told_and_the_next_one_runs_only_what_is_new(data: Path, tmp_pa
     assert [row["method"] for row in summary["rows"]] == ["majority", "size"]
     assert summary["rows"][0]["accuracy"]["by_seed"] == {"0": 50.0, "1": 50.0, "2": 50.0}
     assert summary["dataset"]["graphs"] == 36
-
-
-def test_a_learning_curve_is_resumed_printed_and_shown_in_the_report(data: Path, tmp_path: Path, monkeypatch) -> None:
-    out = tmp_path / "out"
-    command = (data, "--methods", METHODS, "--seeds", 1, "--jobs", 1, "--out", out)
-    plain = run(*command)
-    before = {file: file.stat().st_mtime_ns for file in (out / "jobs").iterdir()}
-    first = run(*command, "--learning-curve")
-    assert first.exit_code == 0, first.output
-    assert first.output.partition("accuracy by training graphs")[0] in plain.output  # the table stays what it was
-    after = {file: file.stat().st_mtime_ns for file in (out / "jobs").iterdir()}
-    assert (before.items() <= after.items(), len(after)) == (True, 4 * len(before))
-    monkeypatch.setattr("isonn.experiments.run.run_job", None)  # calling it would fail
-    again = run(*command, "--learning-curve", "--json")
-    curves = json.loads(again.stdout)["learning_curves"]
-    stored = [json.loads(file.read_text()) for file in after]
-    for method in METHODS.split(","):
-        own = [one for one in stored if one["job"]["method"] == method]
-        shares = sorted({one["job"].get("share", 1.0) for one in own})
-        assert shares == [0.1, 0.2, 0.5, 1.0]
-        for share, (n, value) in zip(shares, sorted((int(n), v) for n, v in curves[method].items()), strict=True):
-            part = [one for one in own if one["job"].get("share", 1.0) == share]
-            assert n == round(np.mean([one["n_train"] for one in part]))
-            assert value == pytest.approx(100 * np.mean([one["metrics"]["accuracy"] for one in part]))
-            assert f"{value:.1f}" in first.output
-    assert (out / "results.md").read_text().rstrip().endswith("|")
-    text = report_page(out).text
-    assert "Learning curves" in text
 
 
 def test_released_folds_reach_the_jobs(data: Path, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from threadpoolctl import threadpool_info
 from isonn.baselines import DegreeHistogramClassifier, MajorityClassifier
 from isonn.connectomes import from_matrices
 from isonn.errors import InputError
-from isonn.experiments.jobs import Job, _permuted, permuted, plan, run_job, thinned
+from isonn.experiments.jobs import Job, _permuted, permuted, plan, run_job
 from isonn.experiments.protocols import find_protocol
 from isonn.graphs import GraphSet
 
@@ -88,31 +87,6 @@ def test_all_methods_are_tested_on_the_same_graphs_which_no_method_was_trained_o
             assert result["test"] == test.tolist()
             assert not set(result["test"]) & set(train.tolist())
             assert (result["n_train"], result["n_test"]) == (len(train), len(test))
-
-
-def test_smaller_shares_of_the_training_graphs_lie_inside_larger_ones_and_keep_every_class(
-    graphs: GraphSet, monkeypatch
-):
-    fitted: list[list[int]] = []
-    fit = MajorityClassifier.fit
-
-    def listening(self, X, y=None, **options):
-        fitted.append(X.table["number"].tolist())
-        return fit(self, X, y, **options)
-
-    monkeypatch.setattr(MajorityClassifier, "fit", listening)
-    graphs = replace(graphs, table={**graphs.table, "number": np.arange(len(graphs))})
-    job = job_of(graphs)
-    train, test = (set(part.tolist()) for part in find_protocol("paper").split(graphs, 0)[0])
-    results = [run_job(one, graphs) for one in [*thinned([job]), job]]
-    assert all(set(small) <= set(large) for small, large in pairwise(fitted))
-    assert set(fitted[-1]) == train
-    assert [result["n_train"] for result in results] == list(map(len, fitted))
-    assert len(fitted[2]) == pytest.approx(len(train) / 2, abs=1)
-    assert all({*graphs.y[part].tolist()} == {*graphs.y.tolist()} for part in fitted)
-    assert all(set(result["test"]) == test for result in results)
-    assert len({one.id for one in [*thinned([job]), job]}) == 4
-    assert "share" not in job.as_dict()
 
 
 def test_metrics_are_those_of_the_stored_predictions(graphs: GraphSet) -> None:

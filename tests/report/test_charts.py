@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from isonn.report.charts import learning_curves, scatter
+from isonn.report.charts import scatter
 
 
 def test_larger_values_lie_further_right_and_all_lie_inside():
@@ -39,9 +39,9 @@ def test_a_scatter_plot_has_a_dot_per_pair_and_without_any_is_no_picture():
     assert scatter([], [], "t", "x", "y") == ""
 
 
-def test_a_falling_line_goes_down_the_page():
-    svg = learning_curves({"error & more": {size: 1.0 / size for size in range(1, 13)}}, "t")
+def test_falling_values_go_down_the_page():
+    svg = scatter(range(1, 13), [1.0 / size for size in range(1, 13)], "error & more", "x", "y")
     ElementTree.fromstring(svg)
-    points = [tuple(map(float, xy)) for xy in re.findall(r'class="mark" x="([\d.]+)" y="([\d.]+)"', svg)][:12]
+    points = [tuple(map(float, xy)) for xy in re.findall(r'class="small" cx="([\d.]+)" cy="([\d.]+)"', svg)]
     assert points == sorted(points)
     assert [y for _, y in points] == sorted(y for _, y in points)

@@ -11,7 +11,7 @@ import typer
 
 from isonn.cli import options as opt
 from isonn.cli import running
-from isonn.cli.options import FOLDS, METHODS, flag, option
+from isonn.cli.options import FOLDS, METHODS, option
 from isonn.cli.reading import check_target, list_changes, reading
 from isonn.errors import InputError
 
@@ -49,10 +49,6 @@ def evaluate(
     permutations: Annotated[
         int, option(FOLDS, "Permutations of the target for a p-value, for fast methods; try 200.")
     ] = 0,
-    learning_curve: Annotated[
-        bool,
-        flag(FOLDS, "Also fit every method to a tenth, a fifth and half of the training graphs.", "--learning-curve"),
-    ] = False,
     seeds: Annotated[int, option(FOLDS, "Number of seeds; results cover all of them.")] = 1,
     jobs: opt.Jobs = None,
     scheduler: opt.Scheduler = None,
@@ -81,15 +77,14 @@ def evaluate(
     Finished jobs are kept. Running the command again, also with more seeds or methods, runs only missing jobs.
     """
     from isonn.experiments import study
-    from isonn.experiments.jobs import permuted, plan, thinned
+    from isonn.experiments.jobs import permuted, plan
     from isonn.experiments.methods import default_methods, resolve_methods, takes_confounds
     from isonn.experiments.protocols import about_run, find_protocol
     from isonn.experiments.source import Source
     from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
-    from isonn.experiments.tables import curves_markdown, failures, legend, markdown, remarks
+    from isonn.experiments.tables import failures, legend, markdown, remarks
     from isonn.params import check_count
-    from isonn.scores import METRICS
 
     spec = load_spec("table")
     if permutations:
@@ -147,11 +142,7 @@ def evaluate(
         slow = _slow(study.stored_rows(planned, store, spec), again, n_jobs)
         planned += [job for job in again if job.method not in slow]
         run(f"{graphs.name}, permuted", planned)
-    if learning_curve:
-        planned += thinned(job for job in planned if not job.permutation)
-        run(f"{graphs.name}, parts of the training graphs", planned)
     rows = study.stored_rows(planned, store, spec)
-    curves = study.stored_curves(planned, store, rows) if learning_curve else {}
     summary = {
         "dataset": dataset,
         "source": source.as_json(store.folder),
@@ -159,7 +150,6 @@ def evaluate(
         "seeds": seeds,
         "rows": [row.as_dict() for row in rows],
         "left_out": left_out,
-        **({"learning_curves": curves} if curves else {}),
     }
     few = study.check_seeds(chosen, seeds)
     notes = [
@@ -172,9 +162,6 @@ def evaluate(
         *([f"Sites are not harmonised by {', '.join(blind)}."] if blind and harmonize else []),
     ]
     more = remarks(rows)
-    if curves:
-        metric = next(name for row in rows for name in row.metrics)
-        more.append(f"{METRICS[metric].heading} by training graphs:\n\n{curves_markdown(curves, metric)}\n")
     text = "\n\n".join([*notes, *legend(rows), *more]).rstrip()
     page = f"# {graphs.name}\n\n{markdown(rows)}\n{text}\n"
     written = running.write_results(store.folder, summary, [("table", rows)], page)

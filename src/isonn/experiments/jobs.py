@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isonn.aligned.exchange import Exchange, as_groups
 from isonn.audit import relabelling
@@ -38,8 +37,6 @@ os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 #: Relabellings of the test graphs per job. Tables average over folds and seeds, so three are enough.
 RELABELLINGS = 3
-#: Shares of the training graphs on a learning curve, besides all of them.
-SHARES = (0.1, 0.2, 0.5)
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,6 @@ class Job:
             are chosen.
         version: version of the method (`Method.version`); a new version makes another job.
         permutation: 0, or the number of a permutation of the targets, which measures the method on data without signal.
-        share: share of the training graphs that is used, for learning curves.
     """
 
     dataset: str
@@ -69,7 +65,6 @@ class Job:
     candidates: tuple[Mapping[str, Any], ...] = field(default=())
     version: int = 1
     permutation: int = 0
-    share: float = 1.0
 
     @cached_property
     def id(self) -> str:
@@ -102,7 +97,7 @@ class Job:
 
 
 #: Fields that `Job.as_dict` omits if they have these values.
-_LEFT_OUT: dict[str, Any] = {"candidates": [], "version": 1, "permutation": 0, "share": 1.0}
+_LEFT_OUT: dict[str, Any] = {"candidates": [], "version": 1, "permutation": 0}
 _KINDS = {"dataset": str, "method": str, "settings": dict, "protocol": str, "fold": int, "seed": int, "digest": str}
 
 
@@ -159,12 +154,6 @@ def permuted(jobs: Iterable[Job], permutations: int) -> list[Job]:
     return [replace(job, permutation=number) for number in range(1, permutations + 1) for job in first]
 
 
-def thinned(jobs: Iterable[Job]) -> list[Job]:
-    """Return the jobs of a learning curve: the same jobs with each share of their training graphs."""
-    whole = list(jobs)
-    return [replace(job, share=share) for share in SHARES for job in whole]
-
-
 def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
     """Train and test; return a result for JSON that, except for ``timings``, is the same on every machine.
 
@@ -182,8 +171,6 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         raise InputError(f"the graphs differ from the {job.dataset} of the job; load the set the job was planned for")
     folds = protocol.split(graphs, job.seed)
     train, test = folds[job.fold]
-    if job.share != 1:
-        train = _thin(train, y, job)
     if job.permutation:
         graphs = _permuted(graphs, protocol, folds, numpy_stream(job.seed, "permutation", job.permutation))
         y = targets(graphs)
@@ -241,20 +228,6 @@ def _cpu_seconds() -> float:
 def _on_an_atlas(graphs: GraphSet, estimator: GraphEstimator) -> bool:
     """Return whether the order of nodes has a meaning, so that relabelled graphs are other graphs."""
     return graphs.kind == "connectomes" or hasattr(estimator, "connections_")
-
-
-def _thin(train: IntArray, y: NDArray[Any], job: Job) -> IntArray:
-    """Choose a share of the training graphs, the same for every method; smaller shares are subsets of larger ones.
-
-    Classes keep their proportions, with at least two graphs each.
-    """
-    order = numpy_stream(job.seed, "share", job.fold).permutation(train)
-    code = np.unique(y[order], return_inverse=True)[1] if target_kind(y) == "classes" else np.zeros(len(order), int)
-    kept = [
-        members[: max(2, round(job.share * len(members)))]
-        for members in (order[code == c] for c in range(code.max() + 1))
-    ]
-    return np.sort(np.concatenate(kept))
 
 
 def _permuted(graphs: GraphSet, protocol: Protocol, folds: Sequence[Fold], generator: np.random.Generator) -> GraphSet:

@@ -180,7 +180,7 @@ def summarize(
     """Make one row per dataset, method, settings and target, in the order of the jobs.
 
     With several targets, each has a row, and their mean comes last. Jobs with permuted targets have no rows; they
-    determine the ``permutation_p`` of their method. Jobs of learning curves have no rows; see `learning_curve`.
+    determine the ``permutation_p`` of their method.
 
     Args:
         results, errors: results and errors by job id; a job may have neither.
@@ -188,7 +188,7 @@ def summarize(
         losses: whether rows include the training loss.
     """
     groups: dict[tuple[str, ...], tuple[list[Job], list[Job]]] = {}
-    for job in (job for job in jobs if job.share == 1):
+    for job in jobs:
         key = (job.dataset, job.method, repr((sorted(job.settings.items()), job.candidates)), job.protocol)
         groups.setdefault(key, ([], []))[job.permutation > 0].append(job)
     planned = [(group, permuted) for group, permuted in groups.values() if group]
@@ -205,25 +205,6 @@ def summarize(
         order = {target: place for place, target in enumerate(dict.fromkeys(row.target for row in rows))}
         rows.sort(key=lambda row: (row.dataset, order[row.target]))
     return rows
-
-
-def learning_curve(jobs: Iterable[Job], results: Results, metric: str) -> dict[int, float]:
-    """Return the mean of a metric by number of training graphs (mean over folds); {} if there is only one number.
-
-    Args:
-        jobs: the jobs of one row, of every share.
-    """
-    shares: dict[float, list[Job]] = {}
-    for job in jobs:
-        if not job.permutation:
-            shares.setdefault(job.share, []).append(job)
-    points = {}
-    for _, planned in sorted(shares.items()):
-        finished = [results[job.id] for job in planned if job.id in results]
-        values = [value for result in finished if (value := shown(metric, result["metrics"])) is not None]
-        if values and len(finished) == len(planned):  # with a fold missing, sizes would be compared on other graphs
-            points[round(statistics.fmean(result["n_train"] for result in finished))] = statistics.fmean(values)
-    return points if len(points) > 1 else {}
 
 
 def _reference(job: Job, groups: Iterable[Sequence[Job]]) -> Sequence[Job] | None:

@@ -15,7 +15,7 @@ from isonn.estimator import GraphClassifier
 from isonn.experiments.jobs import Job, plan, target_names
 from isonn.experiments.methods import METHODS, build, resolve_methods
 from isonn.experiments.protocols import find_protocol
-from isonn.experiments.rows import MEAN, Row, absent_rows, in_words, learning_curve, summarize
+from isonn.experiments.rows import Row, absent_rows, in_words, summarize
 from isonn.experiments.spec import Spec, Sweep
 from isonn.experiments.store import Store
 from isonn.graphs import known, load
@@ -173,7 +173,7 @@ def stored_parts(
     """
     finished: dict[str, list[Job]] = {}
     for job in store.jobs():
-        if (job.protocol, job.permutation, job.share) == (protocol, 0, 1) and job.seed < seeds:
+        if (job.protocol, job.permutation) == (protocol, 0) and job.seed < seeds:
             finished.setdefault(job.dataset, []).append(job)
     parts = []
     for sweep, name, asked in _asked(spec, datasets, methods):
@@ -257,26 +257,10 @@ def part_rows(part: Part, store: Store, spec: Spec, datasets: Datasets) -> list[
 def stored_rows(jobs: Iterable[Job], store: Store, spec: Spec, losses: bool = False) -> list[Row]:
     """Return the rows of some jobs from the store."""
     jobs = tuple(jobs)
-    results = _results(jobs, store)
+    results = {job.id: result for job in jobs if (result := store.get(job)) is not None}
     gone = "there is no result; the job was not run, or its result was removed"
     errors = {job.id: store.error(job) or gone for job in jobs if job.id not in results}
     return summarize(jobs, results, errors, spec, losses)
-
-
-def _results(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:
-    return {job.id: result for job in jobs if (result := store.get(job)) is not None}
-
-
-def stored_curves(jobs: Iterable[Job], store: Store, rows: Iterable[Row]) -> dict[str, dict[int, float]]:
-    """Read the `learning_curve` of the first metric of each method from the store (the mean over several targets)."""
-    jobs = tuple(jobs)
-    results = _results(jobs, store)
-    curves = {}
-    for row in rows:
-        if row.metrics and row.target in ("", MEAN):
-            planned = [job for job in jobs if job.method == row.method]
-            curves[row.method] = learning_curve(planned, results, next(iter(row.metrics)))
-    return {method: points for method, points in curves.items() if points}
 
 
 def check_seeds(protocol: str, seeds: int) -> str | None:

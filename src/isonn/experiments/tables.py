@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from isonn.experiments.rows import MEAN, Row, Spread
@@ -241,27 +241,6 @@ def markdown(rows: Sequence[Row], leave_out: Collection[str] = ()) -> str:
     for i in bold:
         lines[i] = [f"**{cell}**" if name == first else cell for name, cell in zip(headings, lines[i], strict=True)]
     return "\n".join(map(_line, [headings, ["---", *["---:"] * (len(headings) - 1)], *lines])) + "\n"
-
-
-def curves_markdown(curves: Mapping[str, Mapping[int, float]], metric: str) -> str:
-    """Format learning curves as an aligned Markdown table with a column per number of training graphs.
-
-    Example:
-        >>> print(curves_markdown({"size": {17: 81.4, 169: 85.1}, "majority": {169: 66.5}}, "accuracy"))
-        | training graphs |   17 |  169 |
-        | --------------- | ---: | ---: |
-        | size            | 81.4 | 85.1 |
-        | majority        |      | 66.5 |
-    """
-    steps = sorted({step for points in curves.values() for step in points})
-    digits = 1 if METRICS[metric].percent else 3
-    lines = [["training graphs", *map(str, steps)]]
-    for name, points in curves.items():
-        lines.append([name, *(f"{points[step]:.{digits}f}" if step in points else "" for step in steps)])
-    first, *others = (max(map(len, column)) for column in zip(*lines, strict=True))
-    lines = [[line[0].ljust(first), *map(str.rjust, line[1:], others)] for line in lines]
-    lines.insert(1, ["-" * first, *("-" * (width - 1) + ":" for width in others)])
-    return "\n".join(map(_line, lines))
 
 
 def as_csv(parts: Iterable[tuple[str, Sequence[Row]]]) -> str:

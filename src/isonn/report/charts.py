@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-
-from isonn.report.draw import shortened
 
 #: Maximum number of dots of a scatter plot.
 _DOTS = 2000
-
-
-def learning_curves(lines: Mapping[str, Mapping[int, float]], title: str) -> str:
-    """Draw a metric by training graphs, a line with its own marks per name; names are below, so that it fits phones."""
-    steps = sorted({step for points in lines.values() for step in points})
-    values = [value for points in lines.values() for value in points.values()]
-    x, y = _Axis(steps[0], steps[-1], 44, 350), _Axis(min(values), max(values), 210, 10)
-    parts = [_open("chart curves", 360, 256 + 19 * len(lines), title), *_grid(x, y, "training graphs", steps)]
-    for number, (name, by_step) in enumerate(lines.items()):
-        points, mark = sorted(by_step.items()), _MARKS[number % len(_MARKS)]
-        below = 267 + 19 * number
-        path = "L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in points)
-        parts.append(f'<path class="thick c{number % len(_MARKS)}" d="M{path}M44 {below - 4}h28"/>')
-        parts += [f'<text class="mark" x="{x(a):.1f}" y="{y(b) + 4:.1f}">{mark}</text>' for a, b in points]
-        parts.append(f'<text class="mark" x="58" y="{below}">{mark}</text>')
-        parts.append(f'<text class="name" x="82" y="{below}">{escape(shortened(name, 36))}</text>')
-    return "".join([*parts, "</svg>"])
 
 
 def scatter(
@@ -60,10 +41,6 @@ def scatter(
     parts += [f'<circle class="small" cx="{x(a):.1f}" cy="{y(b):.1f}" r="2.5"/>' for a, b in points]
     parts.append(f'<text class="tick start" x="44" y="12">{escape(y_name)}</text>')
     return "".join([*parts, "</svg>"])
-
-
-#: Marks that distinguish lines without colour.
-_MARKS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2715"
 
 
 #: Decades of a log axis from which on only powers of ten are marked, and the most of these.

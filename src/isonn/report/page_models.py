@@ -108,9 +108,7 @@ def folds_of(graphs: GraphSet) -> list[Fold]:
 def choose_job(group: Group) -> Job | None:
     """Return the finished job whose model is shown: the preferred method, its first seed and fold."""
     finished = [
-        job
-        for job in group.jobs
-        if job.id in group.results and job.method.startswith("isonn") and not job.permutation and job.share == 1
+        job for job in group.jobs if job.id in group.results and job.method.startswith("isonn") and not job.permutation
     ]
     preferred = {method: place for place, method in enumerate(EXPLAINED)}
     return min(finished, key=lambda job: (preferred.get(job.method, len(preferred)), job.seed, job.fold), default=None)

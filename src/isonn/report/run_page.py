@@ -74,7 +74,6 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
         *([] if page is None else page.sections),
         comparison.results_section(run.groups),
         comparison.differences_section(run.groups),
-        comparison.curves_section(run.groups),
         comparison.confusion_section(run.groups, graphs),
         None if page is None else template_cards_section(page.cases),
         provenance_section("Data, protocol and versions", provenance, "" if page is None else page.models.origin),

@@ -81,15 +81,11 @@ class Group:
 
     def finished(self, row: Row) -> list[tuple[Job, Mapping[str, Any]]]:
         """Return the finished jobs of a row of the table, each with its result."""
-        jobs = [job for job in self.of_every_share(row) if job.share == 1]
-        return [(job, self.results[job.id]) for job in jobs if job.id in self.results]
-
-    def of_every_share(self, row: Row) -> list[Job]:
-        """Return the jobs of a row of the table and of its learning curve."""
         return [
-            job
+            (job, self.results[job.id])
             for job in self.jobs
-            if job.method == row.method
+            if job.id in self.results
+            and job.method == row.method
             and not job.permutation
             and dict(job.settings) == dict(row.settings)
             and len(job.candidates) == row.candidates
@@ -222,7 +218,6 @@ def _place(job: Job) -> tuple[Any, ...]:
         number,
         job.method,
         json.dumps(dict(job.settings), sort_keys=True),
-        job.share,
         job.seed,
         job.fold,
     )

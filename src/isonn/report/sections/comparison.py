@@ -1,4 +1,4 @@
-"""How the methods of a run compare: results, paired differences, learning curves, confusion."""
+"""How the methods of a run compare: results, paired differences, confusion."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 from sklearn.metrics import confusion_matrix
 
-from isonn.experiments.rows import Row, learning_curve
+from isonn.experiments.rows import Row
 from isonn.experiments.statistics import corrected_interval
 from isonn.experiments.tables import cells, legend
 from isonn.graphs.graph import GraphSet
-from isonn.report.charts import learning_curves
 from isonn.report.page import Section
 from isonn.report.runs import TRIVIAL, Group, shown_name
 from isonn.report.words import Naming
@@ -128,22 +127,6 @@ def differences_section(groups: Sequence[Group]) -> Section | None:
         return None
     title = "Paired differences" if len(blocks) > 1 else f"{blocks[0]['reference']} against the others"
     return Section("differences", title, {"blocks": blocks}, "Differences")
-
-
-def curves_section(groups: Sequence[Group]) -> Section | None:
-    """Return the first metric of each method by number of training graphs, for runs that have it."""
-    charts = []
-    for group in groups:
-        rows = [row for row in group.rows if row.metrics]
-        curves = {
-            group.label(row): learning_curve(group.of_every_share(row), group.results, next(iter(row.metrics)))
-            for row in rows
-        }
-        curves = {name: points for name, points in curves.items() if points}
-        if curves:
-            title = f"{metric_heading(rows[0])} on {group.name} by training graphs"
-            charts.append((group.name, learning_curves(curves, title)))
-    return Section("curves", "Learning curves", {"charts": charts}, "Learning curves") if charts else None
 
 
 def confusion_section(groups: Sequence[Group], graphs: Mapping[str, GraphSet]) -> Section | None:
