@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from dataclasses import replace
@@ -75,7 +74,7 @@ def test_the_second_run_executes_nothing_and_leaves_the_same(
     first = run(*command)
     assert first.exit_code == 0, first.output
     before = {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()}
-    assert set(before) >= {"results.md", "results.csv", "results.json", "by-k.png", "by-k.svg", "by-epoch.svg"}
+    assert set(before) >= {"results.md", "results.json", "by-k.png", "by-k.svg", "by-epoch.svg"}
     monkeypatch.setattr("isonn.experiments.run.run_job", None)  # calling it would fail
     again = run(*command)
     assert (again.exit_code, again.output) == (0, first.output)
@@ -90,11 +89,10 @@ def test_a_private_dataset_stays_in_the_table_with_the_papers_numbers(data: Path
     assert "BP-fMRI: data not public" in result.stdout
     assert "56.8" in result.stdout
     assert str(tmp_path) not in (out / "results.md").read_text(), "what is published names no folder of this machine"
-    rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
-    assert [(row["dataset"], row["method"], row["note"]) for row in rows if row["jobs"] == "0"] == [
+    summary = json.loads((out / "results.json").read_text())
+    assert [(row["dataset"], row["method"], row["absent"]) for row in summary["rows"] if not row["jobs"]] == [
         ("BP-fMRI", "freq", "data not public")
     ]
-    summary = json.loads((out / "results.json").read_text())
     assert list(summary["absent"]) == ["BP-fMRI"]
     assert [entry["name"] for entry in summary["datasets"]] == ["planted"]
 

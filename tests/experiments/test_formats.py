@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
 from io import StringIO
 
@@ -12,7 +11,7 @@ from rich.console import Console
 from isonn.experiments.findings import findings
 from isonn.experiments.rows import Row, Spread
 from isonn.experiments.spec import Sweep
-from isonn.experiments.tables import as_csv, legend, markdown, render
+from isonn.experiments.tables import legend, markdown, render
 
 ROW = Row(
     dataset="A",
@@ -106,14 +105,6 @@ def test_markdown_has_the_papers_f1_and_bold_only_by_the_test() -> None:
     assert (cells[0][head.index("paper")], cells[0][head.index("paper's F1")]) == ("83.3", "83.0")
     assert [row[head.index("accuracy")] for row in cells] == ["78.4 ± 2.2", "78.4 ± 2.2", "**90.0 ± 1.0**"]
     assert "**" not in markdown([ROW, OTHER, replace(BEST, p=0.2)])
-
-
-def test_csv_is_read_back_as_it_was() -> None:
-    text = as_csv([("table", [ROW, OTHER]), ("by-k", [ABSENT])])
-    first, second, third = csv.DictReader(StringIO(text))
-    assert (first["settings"], float(first["accuracy_mean"]), float(first["paper_f1"])) == ("k=4", 78.44, 83.0)
-    assert (second["p"], second["paper_f1"]) == ("0.0312", "")
-    assert (third["part"], third["accuracy_mean"], third["note"]) == ("by-k", "", "data not public")
 
 
 def test_findings_name_the_best_value_beside_the_papers() -> None:

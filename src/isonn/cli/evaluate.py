@@ -164,7 +164,7 @@ def evaluate(
     more = remarks(rows)
     text = "\n\n".join([*notes, *legend(rows), *more]).rstrip()
     page = f"# {graphs.name}\n\n{markdown(rows)}\n{text}\n"
-    written = running.write_results(store.folder, summary, [("table", rows)], page)
+    written = running.write_results(store.folder, summary, page)
     if as_json:
         sys.stdout.write(written)
     else:
@@ -172,7 +172,7 @@ def evaluate(
         for sentence in [*notes, *legend(rows, running.terminal_width()), *more]:
             typer.echo(sentence)
         folder = store.folder
-        typer.echo(f"Results: {folder / 'results.json'}, .md, .csv, and one file per job in {folder / 'jobs'}.")
+        typer.echo(f"Results: {folder / 'results.json'}, .md, and one file per job in {folder / 'jobs'}.")
     if any(row.finished < row.jobs for row in rows):
         raise typer.Exit(1)
 

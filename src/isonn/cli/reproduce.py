@@ -89,13 +89,13 @@ def reproduce(
     foot = [f"In percent, {over}. Protocol {chosen}: {rules.about}.", *_notes(shown, loaded), *unfinished]
     command = _command(experiment, datasets, methods, number, protocol)
     page = _markdown(spec, shown, loaded, foot, command)
-    written = running.write_results(store.folder, summary, ((part.name, rows) for part, rows in shown), page)
+    written = running.write_results(store.folder, summary, page)
     plots = _plots(shown, store.folder)
     if as_json:
         sys.stdout.write(written)
     else:
         _print(spec, shown, loaded, foot)
-        typer.echo(f"Results: {store.folder / 'results.md'}, .csv, .json; one file per job in {store.folder / 'jobs'}.")
+        typer.echo(f"Results: {store.folder / 'results.md'}, .json; one file per job in {store.folder / 'jobs'}.")
         if plots:
             typer.echo(f"Plots: {', '.join(map(str, plots))}, and .svg.")
     public = set() if stored else set(loaded.absent) - loaded.private

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,18 +110,16 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "graphs"
 
 
-def write_results(folder: Path, summary: Mapping[str, Any], rows: Iterable[tuple[str, list[Row]]], text: str) -> str:
-    """Write results.json, results.csv and results.md; return the first.
+def write_results(folder: Path, summary: Mapping[str, Any], page: str) -> str:
+    """Write results.json and results.md; return the first.
 
     Args:
-        rows: the name of each table, with its rows.
-        text: the content of results.md.
+        page: the content of results.md.
     """
-    from isonn.experiments.tables import as_csv
     from isonn.files import atomic_file
 
     as_json = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
-    for suffix, content in (("json", as_json), ("csv", as_csv(rows)), ("md", text)):
+    for suffix, content in (("json", as_json), ("md", page)):
         with atomic_file(folder / f"results.{suffix}") as temporary:
             temporary.write_text(content, encoding="utf-8")
     return as_json

@@ -143,7 +143,7 @@ class Store:
             )
         (self.folder / FOLDER).mkdir(exist_ok=True)
         for folder in (self.folder, self.folder / FOLDER):
-            for suffix in ("json", "error", "csv", "md"):
+            for suffix in ("json", "error", "md"):
                 remove_strays(folder, f"*.{suffix}")
 
 

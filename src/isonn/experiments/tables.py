@@ -1,9 +1,7 @@
-"""Rows of results as text: for a terminal, Markdown and CSV, with the notes below a table."""
+"""Rows of results as text: for a terminal and in Markdown, with the notes below a table."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -243,38 +241,6 @@ def markdown(rows: Sequence[Row], leave_out: Collection[str] = ()) -> str:
     return "\n".join(map(_line, [headings, ["---", *["---:"] * (len(headings) - 1)], *lines])) + "\n"
 
 
-def as_csv(parts: Iterable[tuple[str, Sequence[Row]]]) -> str:
-    """Format the rows of several parts as CSV, with unrounded numbers."""
-    every = [(part, row) for part, rows in parts for row in rows]
-    present = dict.fromkeys(name for _, row in every for name in row.metrics)
-    names = [name for name in METRICS if name in present or name in ("accuracy", "f1")]
-    lines = [
-        {
-            "part": part,
-            **{key: getattr(row, key) for key in ("dataset", "method")},
-            "settings": row.settings_text,
-            **{key: getattr(row, key) for key in ("protocol", "target")},
-            **{f"{name}_{key}": value for name in names for key, value in _numbers(row.metrics.get(name)).items()},
-            "paper_accuracy": row.printed and row.printed["accuracy"],
-            "paper_f1": row.printed and row.printed["f1"],
-            **{key: getattr(row, key) for key in _CSV_NUMBERS},
-            "note": row.absent or "; ".join(row.errors),
-        }
-        for part, row in every
-    ]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(lines[0]) if lines else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return out.getvalue()
-
-
-_CSV_NUMBERS = (
-    *("p", "permutation_p", "flip_rate", "fit_seconds", "seeds", "one_class"),
-    *("final_loss", "epochs", "settled", "jobs", "finished"),
-)
-
-
 def _interval(spread: Spread | None) -> str:
     if spread is None or spread.interval is None:
         return "-"
@@ -291,13 +257,6 @@ def _seconds(seconds: float | None) -> str:
     if seconds is None:
         return "-"
     return f"{seconds:.0f}" if seconds >= 100 else f"{seconds:.1f}" if seconds >= 10 else f"{seconds:.3f}"
-
-
-def _numbers(spread: Spread | None) -> dict[str, float | None]:
-    if spread is None:
-        return dict.fromkeys(("mean", "sd", "low", "high"))
-    low, high = spread.interval or (None, None)
-    return {"mean": spread.mean, "sd": spread.sd, "low": low, "high": high}
 
 
 def _line(parts: Iterable[str]) -> str:
