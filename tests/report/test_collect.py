@@ -65,7 +65,7 @@ def test_a_result_without_its_numbers_is_damaged(copy: Path):
 
 
 def test_what_holds_no_result_is_refused_with_the_remedy(copy: Path, tmp_path: Path):
-    with pytest.raises(InputError, match="nowhere is not a folder; give a folder written by isonn evaluate"):
+    with pytest.raises(InputError, match="nowhere has no isonn results; give a folder written by isonn evaluate"):
         read_run(tmp_path / "nowhere")
     (tmp_path / "other").mkdir()
     with pytest.raises(InputError, match="has no isonn results"):

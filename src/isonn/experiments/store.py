@@ -40,13 +40,16 @@ class Store:
     Several processes can use a store at the same time: files are written atomically, and processes that write the same
     file write the same result.
 
+    Args:
+        read_only: only read a folder that exists; damaged files are listed and stay where they are.
+
     Attributes:
         folder: the path of the folder.
-        set_aside: the new names of damaged files found so far.
+        set_aside: the damaged files found so far, by their new names.
     """
 
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: str | Path, read_only: bool = False) -> None:
+        self.folder, self.read_only = Path(folder), read_only
         self.set_aside: list[Path] = []
         try:
             self._open()
@@ -64,16 +67,17 @@ class Store:
     def jobs(self) -> list[Job]:
         """Return the jobs that have a sound result, in the order of their ids; damaged files are renamed."""
         with self._sentence_on_failure("read"):
-            jobs = {}
-            for path in outcome_files(self.folder):
-                if path.suffix == ".json":
-                    try:
-                        job, _ = read_outcome(path)
-                    except InputError:
-                        self._set_aside(path, path.stem)
-                    else:
-                        jobs[job.id] = job
-        return [jobs[job_id] for job_id in sorted(jobs)]
+            return sorted((job for job, _ in self._outcomes(".json")), key=lambda job: job.id)
+
+    def outcomes(self) -> list[tuple[Job, dict[str, Any]]]:
+        """Return every job with its result or, after all results, with the `failure` of the last attempt."""
+        with self._sentence_on_failure("read"):
+            return [*self._outcomes(".json"), *self._outcomes(".error")]
+
+    def summary(self) -> dict[str, Any]:
+        """Return what ``results.json`` says of the last run, or {}."""
+        with self._sentence_on_failure("read"):
+            return _read(self.folder / "results.json")
 
     def missing(self, jobs: Iterable[Job]) -> list[Job]:
         """Return the jobs without a result, in the given order."""
@@ -97,7 +101,17 @@ class Store:
                 return None
             return str(_read(path).get("error", "the record of the error is damaged"))
 
+    def _outcomes(self, suffix: str) -> Iterator[tuple[Job, dict[str, Any]]]:
+        for path in sorted((self.folder / FOLDER).glob(f"*{suffix}")):
+            try:
+                yield read_outcome(path)
+            except InputError:
+                self._set_aside(path, path.stem)
+
     def _set_aside(self, path: Path, job_id: str) -> dict[str, Any] | None:
+        if self.read_only:
+            self.set_aside.append(path)
+            return None
         aside = path.with_name(f"{path.name}.corrupt")
         try:
             path.replace(aside)
@@ -125,6 +139,8 @@ class Store:
 
     def _open(self) -> None:
         about = self.folder / "run.json"
+        if self.read_only and not about.exists():
+            raise InputError(f"{self.folder} has no isonn results; give a folder written by isonn evaluate")
         if not about.exists():
             foreign = self.folder.exists() and any(
                 not file.name.startswith(".run.json.") for file in self.folder.iterdir()
@@ -141,15 +157,12 @@ class Store:
                 f"{str(stored.get('format'))[:20]}, and this is isonn {__version__} with format {FORMAT}; use another "
                 f"folder, or use the version that wrote it"
             )
+        if self.read_only:
+            return
         (self.folder / FOLDER).mkdir(exist_ok=True)
         for folder in (self.folder, self.folder / FOLDER):
             for suffix in ("json", "error", "md"):
                 remove_strays(folder, f"*.{suffix}")
-
-
-def outcome_files(folder: Path) -> list[Path]:
-    """Return the files of all results and errors in a store, results first."""
-    return [path for suffix in ("json", "error") for path in sorted((folder / FOLDER).glob(f"*.{suffix}"))]
 
 
 def read_outcome(path: Path) -> tuple[Job, dict[str, Any]]:

@@ -19,7 +19,7 @@ from isonn.experiments.protocols import find_protocol
 from isonn.experiments.rows import MEAN, Row, summarize
 from isonn.experiments.source import Source
 from isonn.experiments.spec import load_spec
-from isonn.experiments.store import outcome_files, read_outcome
+from isonn.experiments.store import Store
 from isonn.graphs.datasets.registry import find
 from isonn.graphs.graph import GraphSet
 
@@ -123,29 +123,21 @@ class Run:
 
 def read_run(folder: Path) -> Run:
     """Read a folder written by `isonn evaluate`; raise `InputError` if it has no results."""
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; give a folder written by isonn evaluate")
-    if _json(folder / "run.json").get("kind") != "isonn results":
-        raise InputError(f"{folder} has no isonn results; give a folder written by isonn evaluate")
+    store = Store(folder, read_only=True)
+    jobs: dict[str, Job] = {}
     results: dict[str, Mapping[str, Any]] = {}
     errors: dict[str, str] = {}
-    damaged: list[str] = []
-    jobs: dict[str, Job] = {}
-    for path in outcome_files(folder):
-        try:
-            job, content = read_outcome(path)
-        except InputError:
-            damaged.append(path.name)
-            continue
-        if path.suffix == ".json":
-            results.setdefault(job.id, content)
-        elif job.id not in results:
-            errors[job.id] = str(content.get("error", "no reason was kept"))
+    for job, outcome in store.outcomes():
         jobs[job.id] = job
+        if "metrics" in outcome:
+            results[job.id] = outcome
+        elif job.id not in results:
+            errors[job.id] = str(outcome.get("error", "no reason was kept"))
     if not results:
         reasons = f"; every job failed: {next(iter(errors.values()))}" if errors else ""
         raise InputError(f"{folder} has no finished result{reasons}; run isonn evaluate first")
-    return Run(folder, _groups(jobs, results, errors), tuple(damaged), _json(folder / "results.json"))
+    damaged = tuple(path.name for path in store.set_aside)
+    return Run(folder, _groups(jobs, results, errors), damaged, store.summary())
 
 
 def find_graphs(run: Run, group: Group, given: str | None = None) -> tuple[GraphSet | None, str]:
@@ -221,11 +213,3 @@ def _place(job: Job) -> tuple[Any, ...]:
         job.seed,
         job.fold,
     )
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
