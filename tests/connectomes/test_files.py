@@ -209,3 +209,73 @@ def test_the_target_cannot_be_a_confound_by_name():
     graphs = from_matrices(symmetric(), y="group", participants={"group": ["a", "b"] * 4})
     with pytest.raises(InputError, match="confound 'group' is the target, so nothing would be left to find"):
         graphs.with_confounds(["group"])
+
+
+def write_matrices(folder, names, rows):
+    """Matrices with these names, and participants.tsv with these rows, the first of which is the header."""
+    folder.mkdir(exist_ok=True)
+    for name, matrix in zip(names, symmetric(g=len(names)), strict=True):
+        np.save(folder / f"{name}.npy", matrix)
+    (folder / "participants.tsv").write_text("\n".join("\t".join(map(str, row)) for row in rows))
+
+
+SESSIONS = [f"{one}_ses-{when}" for one in IDS[:4] for when in ("1", "2")]
+
+
+@pytest.mark.parametrize("column", ["session_id", "session"])
+def test_a_row_per_session_gives_each_session_its_own_values(tmp_path, column):
+    rows = [(one, when, ["before", "after"][when - 1], when / 10) for one in IDS[:4] for when in (1, 2)]
+    write_matrices(tmp_path, SESSIONS, [("participant_id", column, "state", "motion"), *rows])
+    graphs = isonn.load(tmp_path, target="state")
+    assert graphs.ids.tolist() == SESSIONS
+    assert graphs.y.tolist() == ["before", "after"] * 4
+    assert graphs.table["motion"].tolist() == [0.1, 0.2] * 4
+    np.save(tmp_path / f"{IDS[0]}_ses-3.npy", symmetric(seed=5)[0])
+    with pytest.warns(IsoNNWarning, match="1 files of .* belong to no row of the table.*sub-00_ses-3"):
+        assert len(isonn.load(tmp_path, target="state")) == 8
+
+
+def test_tables_of_sessions_and_phenotypes_may_have_a_row_per_session(tmp_path):
+    write_matrices(tmp_path, SESSIONS, [("participant_id", "age"), *((one, 30 + i) for i, one in enumerate(IDS[:4]))])
+    (tmp_path / "phenotype").mkdir()
+    scores = [f"{one}\tses-0{when}\t{i + when}" for i, one in enumerate(IDS[:4]) for when in (1, 2)]
+    (tmp_path / "phenotype" / "test.tsv").write_text("\n".join(["participant_id\tsession_id\tscore", *scores]))
+    for one in IDS[:3]:
+        (tmp_path / one).mkdir()
+        (tmp_path / one / f"{one}_sessions.tsv").write_text("session_id\tmood\nses-1\tlow\nses-2\thigh")
+    graphs = isonn.load(tmp_path, target="score")
+    assert graphs.y.tolist() == [1, 2, 2, 3, 3, 4, 4, 5]
+    assert graphs.table["age"].tolist() == np.repeat([30, 31, 32, 33], 2).tolist()
+    assert graphs.table["mood"].tolist() == ["low", "high"] * 3 + ["n/a"] * 2
+    with (tmp_path / "phenotype" / "test.tsv").open("a") as file:
+        file.write("\nsub-01\tses-2\t7")
+    with pytest.raises(DatasetError, match="test.tsv has two rows for subject 'sub-01' and session '2'; keep one"):
+        isonn.load(tmp_path)
+
+
+def test_two_rows_for_a_subject_are_refused(tmp_path):
+    write_matrices(tmp_path, IDS[:3], [("participant_id", "group"), *((one, "a") for one in (*IDS[:3], "sub-01"))])
+    with pytest.raises(
+        DatasetError, match=r"participants.tsv has two rows for subject 'sub-01'; keep one, or name.*session_id"
+    ):
+        isonn.load(tmp_path)
+    rows = [(one, when, "a") for one in IDS[:3] for when in (1, 2)]
+    write_matrices(tmp_path, IDS[:3], [("participant_id", "session", "group"), *rows])
+    with pytest.raises(DatasetError, match="'sub-00' has 2 rows, one per session, but the name of its file has no"):
+        isonn.load(tmp_path)
+
+
+@pytest.mark.parametrize("ids", [[f"{i:02d}" for i in range(1, 13)], [str(i) for i in range(1, 13)]])
+@pytest.mark.parametrize("name", ["sub-{:02d}", "{:02d}", "sub-{:03d}_ses-1"])
+def test_leading_zeros_of_ids_do_not_lose_subjects(tmp_path, ids, name):
+    rows = [("participant_id", "group"), *((one, "ab"[i % 2]) for i, one in enumerate(ids))]
+    write_matrices(tmp_path, [name.format(i) for i in range(1, 13)], rows)
+    graphs = isonn.load(tmp_path)
+    assert graphs.y.tolist() == ["a", "b"] * 6
+    np.testing.assert_allclose(graphs.dense(dtype=np.float64)[:, 0, 1], symmetric(g=12)[:, 0, 1])
+
+
+def test_most_subjects_without_a_matrix_are_an_error(tmp_path):
+    write_matrices(tmp_path, IDS[:3], [("participant_id", "group"), *((one, "a") for one in IDS)])
+    with pytest.raises(DatasetError, match="5 of 8 subjects have no matrix, the first is 'sub-03'; name the files"):
+        isonn.load(tmp_path)

@@ -203,7 +203,7 @@ def study(folder, matrices, ids="abcdef", table="abcdef"):
 
 def test_folders_that_do_not_fit_are_refused(tmp_path, matrices):
     study(tmp_path, matrices, table="abcde")
-    with pytest.warns(IsoNNWarning, match=r"1 files of .* belong to no subject .* left alone, the first is f.npy"):
+    with pytest.warns(IsoNNWarning, match=r"1 files of .* belong to no row .* left alone, the first is f.npy"):
         assert len(isonn.load(tmp_path)) == 5
     study(tmp_path, matrices, table="abcdefg")
     with pytest.warns(IsoNNWarning, match="1 rows of participants have no matrix"):

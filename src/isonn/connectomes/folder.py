@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,13 @@ from numpy.typing import NDArray
 
 from isonn.connectomes.atlas import as_atlas
 from isonn.connectomes.convert import study_graphs
-from isonn.connectomes.participants import ID_COLUMNS, read_participants, take_targets, warn_of_unused
+from isonn.connectomes.participants import (
+    SubjectTable,
+    plain_id,
+    read_participants,
+    take_targets,
+    warn_of_unused,
+)
 from isonn.connectomes.timeseries import Connectivity
 from isonn.errors import DatasetError, InputError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
@@ -37,7 +44,8 @@ class ConnectomeReader(Reader):
     one matrix each, in the folder or below. The name of a file starts with the id of its subject: ``sub-01.npy``,
     ``sub-01_ses-1_task-rest_connectivity.csv``. Other files are left alone. An atlas (``atlas.csv``) names the regions.
     Arrays that are not square are time series with a column per region. Sessions and runs become graphs of their own,
-    with their subject in the column ``subject``. Tables in ``phenotype/`` add columns to those of the participants.
+    with their subject in the column ``subject``. Tables in ``phenotype/`` and ``sub-01/sub-01_sessions.tsv`` add
+    columns to those of the participants. A table with a column ``session_id`` (or ``session``) has a row per session.
     """
 
     name = "connectomes"
@@ -81,8 +89,8 @@ class ConnectomeReader(Reader):
             )
         if runs not in ("rows", "average"):
             raise InputError(f"runs={runs!r} is unknown; use 'rows' or 'average'")
-        row_of, columns = _tables(path)
-        scans = find_scans(path, list(row_of), as_entities(select))
+        tables, entities = _tables(path), as_entities(select)
+        scans = find_scans(path, tables[0], entities)
         if atlas is None:
             atlas = next((path / name for name in ATLASES if (path / name).is_file()), None)
         arrays, names = _read_all(scans, atlas)
@@ -92,7 +100,7 @@ class ConnectomeReader(Reader):
         if runs == "average":
             scans, arrays = _averaged(scans, arrays)
         subjects = [scan.subject for scan in scans]
-        warn_of_unused(row_of.keys() - subjects)
+        _check_unused(list(dict.fromkeys(tables[0].ids)), set(subjects), bool(entities))
         graphs = study_graphs(
             arrays,
             names if atlas is None else atlas,
@@ -101,12 +109,14 @@ class ConnectomeReader(Reader):
             directed=directed,
             check=not series,
         )
-        rows = [row_of[subject] for subject in subjects]
-        table = {name: values[rows] for name, values in columns.items()}
+        table: dict[str, NDArray[Any]] = {}
+        for source in tables:
+            rows = [source.row(scan.subject, scan.session) for scan in scans]
+            table |= {name: source.values(name, rows) for name in source.columns if name not in table}
         if target is None and likely:
-            target = likely if all(name in columns and _complete(columns[name]) for name in likely) else None
+            target = likely if all(name in table and _complete(table[name]) for name in likely) else None
         elif target is None:
-            target = next((name for name in columns if name.lower() in TARGETS), None)
+            target = next((name for name in table if name.lower() in TARGETS), None)
         targets, y = take_targets(target, table, graphs.ids, join_case)
         if len(set(subjects)) < len(subjects):
             table["subject"] = np.array(subjects)
@@ -136,6 +146,11 @@ class Scan:
     entities: dict[str, str]
     id: str
 
+    @property
+    def session(self) -> str:
+        """Its session, "" if the name has none."""
+        return self.entities.get("ses", "")
+
 
 def as_entities(select: Any) -> dict[str, str]:
     """Return entities from "desc=denoised ses=1" or a dict.
@@ -155,15 +170,20 @@ def as_entities(select: Any) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def find_scans(folder: Path, subjects: Sequence[str], select: Mapping[str, str]) -> list[Scan]:
+def find_scans(folder: Path, table: SubjectTable, select: Mapping[str, str]) -> list[Scan]:
     """Return the selected files of all subjects, in the order of the table; other files are left alone and counted."""
     scans, others, strangers = [], 0, []
+    subjects = list(dict.fromkeys(table.ids))
+    by_plain_id = {plain_id(subject): subject for subject in subjects}
     for file in _candidates(folder):
         owners = [subject for subject in subjects if _is_of(file.stem, subject) or _is_of(file.stem, f"sub-{subject}")]
-        if not owners:
+        begin = plain_id(re.split(r"[_.]", file.stem)[0])
+        if not owners and begin in by_plain_id:
+            owners = [by_plain_id[begin]]
+        entities = _entities(file.stem)
+        if not owners or table.row(max(owners, key=len), entities.get("ses", "")) is None:
             strangers.append(file)
             continue
-        entities = _entities(file.stem)
         if any(entities.get(key) != value for key, value in select.items()):
             others += 1
             continue
@@ -178,7 +198,7 @@ def find_scans(folder: Path, subjects: Sequence[str], select: Mapping[str, str])
     _check_single(scans)
     if strangers:
         warnings.warn(
-            f"{len(strangers)} files of {folder.name} belong to no subject of the table and are left alone, the first "
+            f"{len(strangers)} files of {folder.name} belong to no row of the table and are left alone, the first "
             f"is {strangers[0].name}",
             IsoNNWarning,
             stacklevel=4,
@@ -195,6 +215,7 @@ def _candidates(folder: Path) -> list[Path]:
         for file in folder.rglob("*")
         if file.suffix.lower() in SUFFIXES
         and file.name not in (*TABLES, *ATLASES)
+        and not file.stem.endswith("_sessions")
         and file.relative_to(folder).parts[0] != PHENOTYPE
         and not any(part.startswith(".") for part in file.relative_to(folder).parts)
     )
@@ -222,23 +243,40 @@ def _check_single(scans: Sequence[Scan]) -> None:
         raise DatasetError(f"subject {scan.subject} has two matrices, {other.file.name} and {scan.file.name}; {remedy}")
 
 
-def _tables(folder: Path) -> tuple[dict[str, int], dict[str, NDArray[Any]]]:
-    """Return the row of each subject, the columns of the participants, and those that only ``phenotype/`` has."""
-    table = next(folder / name for name in TABLES if (folder / name).is_file())
-    columns = read_participants(table)
-    key = next((name for name in ID_COLUMNS if name in columns), None)
-    if key is None:
-        raise DatasetError(f"{table} has no column participant_id; add one with the id of each subject")
-    ids = [str(subject) for subject in columns[key].tolist()]
-    for file in sorted((folder / PHENOTYPE).glob("*.tsv")):
-        more = read_participants(file)
-        row = {str(subject): number for number, subject in enumerate(more.get(key, np.zeros(0)).tolist())}
-        for name, values in more.items() if row else ():
-            if name not in columns:
-                gap: Any = np.nan if values.dtype.kind in "iuf" else "n/a"
-                columns[name] = np.array([values[row[subject]] if subject in row else gap for subject in ids])
-    row_of = {subject: number for number, subject in enumerate(ids)}
-    return row_of, {name: values for name, values in columns.items() if name not in ID_COLUMNS}
+def _tables(folder: Path) -> list[SubjectTable]:
+    """Return the table of participants, and those of sessions and in ``phenotype/`` that have ids."""
+    participants = next(folder / name for name in TABLES if (folder / name).is_file())
+    more = [(read_participants(file), file.name) for file in sorted((folder / PHENOTYPE).glob("*.tsv"))]
+    first = SubjectTable.of(read_participants(participants), participants.name)
+    if first is None:
+        raise DatasetError(f"{participants} has no column participant_id; add one with the id of each subject")
+    others = [SubjectTable.of(*table) for table in (_sessions(folder), *more)]
+    return [first, *(table for table in others if table is not None)]
+
+
+def _sessions(folder: Path) -> tuple[dict[str, NDArray[Any]], str]:
+    """Join the tables of sessions of all subjects, such as ``sub-01/sub-01_sessions.tsv``."""
+    files = sorted(folder.glob("sub-*/sub-*_sessions.tsv"))
+    tables = [(file.parent.name, read_participants(file)) for file in files]
+    joined: dict[str, list[Any]] = {name: [] for _, columns in tables for name in ("participant_id", *columns)}
+    for subject, columns in tables:
+        length = len(next(iter(columns.values())))
+        for name, cells in joined.items():
+            cells += (
+                columns[name].tolist() if name in columns else [subject if name == "participant_id" else "n/a"] * length
+            )
+    return read_participants(joined), "the tables of sessions"
+
+
+def _check_unused(subjects: Sequence[str], used: set[str], selected: bool) -> None:
+    """Warn of subjects without a matrix; raise `DatasetError` if most have none although no files were deselected."""
+    unused = [subject for subject in subjects if subject not in used]
+    if len(unused) > len(subjects) / 2 and not selected:
+        raise DatasetError(
+            f"{len(unused)} of {len(subjects)} subjects have no matrix, the first is {unused[0]!r}; name the files by "
+            f"id, such as {unused[0]}.npy, or remove the rows"
+        )
+    warn_of_unused(unused)
 
 
 def _complete(values: NDArray[Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from isonn.graphs.io.tables import read_table
 
 #: Columns with the ids of subjects.
 ID_COLUMNS = ("participant_id", "participant", "subject_id", "subject", "sub_id", "id", "file", "filename")
+#: Columns with the session of a row, in tables with a row per session.
+SESSION_COLUMNS = ("session_id", "session")
 #: Texts that stand for a missing value.
 GAPS = ("", "n/a", "na", "nan", "none")
 
@@ -36,14 +39,14 @@ def read_participants(source: Any) -> dict[str, NDArray[Any]]:
         wrong = next((number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])), None)
         if wrong is not None:
             raise InputError(f"row {wrong} of {path} does not have the {len(rows[0])} cells of the header; correct it")
-        return {name: _values([row[i] for row in rows[1:]]) for i, name in enumerate(rows[0])}
+        return {name: _column(name, [row[i] for row in rows[1:]]) for i, name in enumerate(rows[0])}
     if hasattr(source, "columns") and hasattr(source, "to_numpy"):
-        columns = {str(name): _values(source[name].tolist()) for name in source.columns}
+        columns = {str(name): _column(str(name), source[name].tolist()) for name in source.columns}
         if not set(columns) & set(ID_COLUMNS) and source.index.dtype.kind == "O":
             columns = {ID_COLUMNS[0]: np.array([str(value) for value in source.index]), **columns}
         return columns
     if isinstance(source, Mapping):
-        columns = {str(name): _values(list(values)) for name, values in source.items()}
+        columns = {str(name): _column(str(name), list(values)) for name, values in source.items()}
         lengths = {len(values) for values in columns.values()}
         if len(lengths) > 1:
             raise InputError(f"columns of participants have {sorted(lengths)} rows; give every column the same number")
@@ -53,8 +56,10 @@ def read_participants(source: Any) -> dict[str, NDArray[Any]]:
     )
 
 
-def _values(cells: Sequence[Any]) -> NDArray[Any]:
-    """Return a column as integers, numbers or text."""
+def _column(name: str, cells: Sequence[Any]) -> NDArray[Any]:
+    """Return a column as integers, numbers or text; ids stay text, so that "01" is not 1."""
+    if name in ID_COLUMNS:
+        return np.array([str(cell).strip() for cell in cells], dtype=np.str_)
     gaps = [cell is None or str(cell).strip().lower() in GAPS for cell in cells]
     try:
         numbers = np.array([np.nan if gap else float(cell) for cell, gap in zip(cells, gaps, strict=True)])
@@ -63,6 +68,74 @@ def _values(cells: Sequence[Any]) -> NDArray[Any]:
     if not any(gaps) and (numbers == np.rint(numbers)).all() and (np.abs(numbers) < 2**53).all():
         return numbers.astype(np.int64)
     return numbers
+
+
+def plain_id(text: str) -> str:
+    """Return an id without "sub-" or "ses-" and leading zeros, which spreadsheets remove.
+
+    Example:
+        >>> plain_id("sub-007"), plain_id("7"), plain_id("ses-before"), plain_id("S01")
+        ('7', '7', 'before', 'S01')
+    """
+    plain = text.strip().removeprefix("sub-").removeprefix("ses-")
+    return str(int(plain)) if plain.isdecimal() else plain
+
+
+@dataclass(frozen=True, eq=False)
+class SubjectTable:
+    """A table with a row for each subject, or for each session of a subject.
+
+    Attributes:
+        ids: the subject of each row.
+        rows: for every subject, the row of each of its sessions; "" is the session in a table without sessions. Both
+            are known by `plain_id`.
+        columns: the other columns.
+    """
+
+    ids: list[str]
+    rows: dict[str, dict[str, int]]
+    columns: dict[str, NDArray[Any]]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, NDArray[Any]], source: str) -> SubjectTable | None:
+        """Return the table with these columns, or None if it has no ids; refuse two rows for one subject or session.
+
+        Args:
+            source: the name of the file, for errors.
+        """
+        column = next((name for name in ID_COLUMNS if name in columns), None)
+        if column is None:
+            return None
+        ids: list[str] = columns[column].tolist()
+        session = next((name for name in SESSION_COLUMNS if name in columns), None)
+        sessions = [""] * len(ids) if session is None else [plain_id(str(one)) for one in columns[session].tolist()]
+        rows: dict[str, dict[str, int]] = {}
+        for number, (subject, when) in enumerate(zip(ids, sessions, strict=True)):
+            if rows.setdefault(plain_id(subject), {}).setdefault(when, number) != number:
+                which, remedy = (
+                    ("", "or name its session in a column session_id")
+                    if session is None
+                    else (f" and session {when!r}", "or correct the other")
+                )
+                raise InputError(f"{source} has two rows for subject {subject!r}{which}; keep one, {remedy}")
+        return cls(ids, rows, {name: values for name, values in columns.items() if name not in ID_COLUMNS})
+
+    def row(self, subject: str, session: str) -> int | None:
+        """Return the row of a session, or None; a file without a session has the only row of its subject."""
+        rows = self.rows.get(plain_id(subject), {})
+        if len(rows) > 1 and not session:
+            raise InputError(
+                f"subject {subject!r} has {len(rows)} rows, one per session, but the name of its file has no session; "
+                f"name the files such as {subject}_ses-{next(iter(rows))}.npy"
+            )
+        alone = len(rows) == 1 and (not session or "" in rows)
+        return next(iter(rows.values())) if alone else rows.get(plain_id(session))
+
+    def values(self, name: str, rows: Sequence[int | None]) -> NDArray[Any]:
+        """Return a column at these rows, with NaN or "n/a" where there is none."""
+        values = self.columns[name]
+        gap: Any = np.nan if values.dtype.kind in "iuf" else "n/a"
+        return np.array([gap if row is None else values[row] for row in rows])
 
 
 def unique_ids(ids: Iterable[Any]) -> NDArray[np.str_]:
