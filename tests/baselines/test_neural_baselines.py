@@ -13,7 +13,6 @@ from torch import nn
 
 from isonn.baselines import AutoEncoderClassifier, CNNClassifier, GCNClassifier, GINClassifier, SDBNClassifier
 from isonn.baselines.neural import Dropout, draw_weights, set_dropout
-from isonn.baselines.padded_cnn import PaddedCNN
 from isonn.errors import InputError
 from isonn.graphs.synthetic import planted_motifs
 from isonn.nn import MLP
@@ -80,7 +79,7 @@ def test_settings_that_mean_nothing_are_refused(estimator, message, graphs):
 def test_the_cnn_is_the_papers_network(mutag):
     clf = CNNClassifier(epochs=1, random_state=0).fit(mutag)
     shapes = [tuple(weight.shape) for weight in clf.model_.parameters() if weight.ndim > 1]
-    assert shapes == [(50, 1, 5, 5), (50 * 12 * 12, 1024), (128, 1024), (2, 128)]  # the widest by input
+    assert shapes == [(50, 1, 5, 5), (1024, 50 * 12 * 12), (128, 1024), (2, 128)]
 
 
 def test_the_autoencoder_sees_no_classes_and_learns_to_reconstruct(graphs):
@@ -93,38 +92,6 @@ def test_the_autoencoder_sees_no_classes_and_learns_to_reconstruct(graphs):
     loss = one.reconstruction_history_.loss
     assert loss[-1] < loss[0] * 0.8
     assert len(one.history_.loss) == 60
-
-
-def cnn_by_definition(side, channels, hidden, outputs):
-    """The paper's network, layer by layer on the whole padded matrix."""
-    pooled = (side - 4) // 2
-    return nn.Sequential(
-        nn.Conv2d(1, channels, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(), MLP(channels * pooled**2, hidden, outputs)
-    )
-
-
-@pytest.mark.parametrize("nodes", [(0, 1, 2, 7, 8, 19, 23, 24), (24, 24), (1,)])
-def test_the_cnn_computes_the_same_with_and_without_the_padding(nodes, generator):
-    ours, theirs = (
-        draw_weights(lambda kind=kind: kind(24, 3, (7, 5), 2), torch.Generator().manual_seed(3)).double()
-        for kind in (PaddedCNN, cnn_by_definition)
-    )
-    pictures = torch.zeros(len(nodes), 1, 24, 24, dtype=torch.float64)
-    for picture, n in zip(pictures, nodes, strict=True):
-        picture[0, :n, :n] = torch.randn(n, n, dtype=torch.float64, generator=generator)
-    for _ in range(2):  # the second gradient is written over the first
-        gradients = []
-        for model in (ours, theirs):
-            model.zero_grad()
-            model(pictures).square().sum().backward()
-            gradients.append({tuple(p.shape): p.grad for p in model.parameters()})
-        wide = gradients[1].pop((7, 300)).view(7, 3, 10, 10)
-        found = gradients[0].pop((300, 7)).view(100, 3, 7)
-        rows, columns = np.divmod(np.arange(100), 10)
-        order = sorted(range(100), key=lambda cell: max(rows[cell], columns[cell]))
-        torch.testing.assert_close(found, wide[:, :, rows[order], columns[order]].permute(2, 1, 0))
-        torch.testing.assert_close(*gradients)
-    torch.testing.assert_close(ours(pictures), theirs(pictures))
 
 
 def test_weights_are_drawn_as_torch_draws_them():

@@ -13,15 +13,16 @@ from sklearn.cluster import SpectralClustering
 from torch import Tensor, nn
 
 from isonn.baselines.neural import Dropout, NeuralClassifier, check_dropout, draw_weights
-from isonn.baselines.padded_cnn import KERNEL, PaddedCNN
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.packing import IntArray
-from isonn.params import check_count, check_widths
+from isonn.params import check_count, check_memory, check_widths
 from isonn.seeding import derive_seed, torch_stream
 from isonn.torch_estimator import MLP
 from isonn.training import Inputs
 
+#: Sides of the filters of the CNN, and of the cells that it pools.
+FILTER, POOL = 5, 2
 #: Smallest side of a matrix that SDBN can pool twice.
 SMALLEST = 4
 
@@ -34,7 +35,7 @@ class CNNClassifier(NeuralClassifier):
     max-pooling, ReLU, fully connected layers of 1024 and 128. The paper does not give epochs and learning rate; these
     are our choice. Graphs of fewer than 6 nodes are padded to 6, the smallest size that can be filtered and pooled.
     Most of the cost is the first layer of the MLP, 138 million weights for graphs of 109 nodes (2.2 GB with Adam's
-    state); padding costs no multiplications (see `PaddedCNN`). Node order matters: relabelling changes predictions.
+    state). Node order matters: relabelling changes predictions.
 
     Args:
         channels: number of filters.
@@ -70,13 +71,23 @@ class CNNClassifier(NeuralClassifier):
 
     @property
     def _side(self) -> int:
-        return max(self.size_, KERNEL + 1)
+        return max(self.size_, FILTER + POOL - 1)
 
     def _inputs(self, graphs: GraphSet) -> Tensor:
         return torch.from_numpy(graphs.dense(self._side)).unsqueeze(1)  # (g, 1, side, side)
 
     def _build(self) -> nn.Module:
-        return PaddedCNN(self._side, self.channels, self.hidden, len(self.classes_))
+        maps = self.channels * ((self._side - FILTER + 1) // POOL) ** 2
+        check_memory(
+            "weights of the first layer", (maps, self.hidden[0]), "use fewer channels or narrower hidden layers"
+        )
+        return nn.Sequential(
+            nn.Conv2d(1, self.channels, FILTER),
+            nn.MaxPool2d(POOL),
+            nn.ReLU(),
+            nn.Flatten(),
+            MLP(maps, self.hidden, len(self.classes_)),
+        )
 
     def _cells_per_graph(self) -> int:
         return self.channels * self._side**2

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from isonn.baselines.padded_cnn import WideLinear
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
@@ -104,8 +103,6 @@ def draw_weights(build: Callable[[], nn.Module], generator: torch.Generator) -> 
         entries = dict(module.named_parameters(recurse=False)) | dict(module.named_buffers(recurse=False))
         if isinstance(module, nn.BatchNorm1d):
             module.reset_parameters()
-        elif isinstance(module, WideLinear):
-            module.draw(generator)
         elif "weight" in entries:
             bound = 1 / math.sqrt(entries["weight"][0].numel())
             for entry in entries.values():
