@@ -4,7 +4,6 @@ import networkx as nx
 import numpy as np
 
 import isonn
-from isonn.explain import template_cards
 
 draw = np.random.default_rng(0)
 STATIONS = ["pump", "valve", "tank", "filter", "meter", "drain"]
@@ -37,7 +36,6 @@ for value, a, b in edges[:3]:
     print(f"  {value:+.3f}  {names[a]} - {names[b]}")
 
 # Templates are graphs, too.
-for card in template_cards(clf, graphs[:30], y[:30]):
-    template = card.template.to_networkx(threshold=0.5)
-    graph, nearest = card.examples[0]
-    print(f"template {card.index}: {template}; like {' '.join(nearest.names)} of graph {graph}")
+for i, template in enumerate(clf.templates_):
+    nearest = min((match for match in explanation.matches if match.template == i), key=lambda match: match.distance)
+    print(f"template {i}: {template.to_networkx(threshold=0.5)}; like {' '.join(nearest.names)}")

@@ -1,12 +1,9 @@
-"""Progress bars and notes, shown only on a terminal."""
+"""Progress bars, shown only on a terminal."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 #: Called with the number of steps done and a short text that may change ("loss 0.412").
 Report = Callable[[int, str], None]
@@ -53,17 +50,3 @@ def bar(title: str, total: int | None, show: bool = True) -> Iterator[Report]:
             progress.update(task, completed=done, text=text)
 
         yield report
-
-
-_announced: set[str] = set()
-
-
-def announce(what: str, kernel: Any) -> None:
-    """Print a note once that a numba kernel takes some seconds to compile, unless it is cached."""
-    if what in _announced:
-        return
-    _announced.add(what)
-    folder = kernel.stats.cache_path
-    cached = folder is not None and any(Path(folder).glob(f"*.{kernel.py_func.__name__}-*.nbi"))
-    if not cached and not kernel.signatures and sys.stderr.isatty():
-        sys.stderr.write(f"isonn: compiling the loops that {what}, once, about ten seconds\n")

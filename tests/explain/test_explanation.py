@@ -84,15 +84,12 @@ def test_without_runs_the_model_with_all_given_entries_at_zero(name, generator):
     np.testing.assert_allclose(explanation.probabilities, clf.predict_proba(graphs[:1])[0], atol=1e-5)
 
 
-def test_switching_a_template_off_and_the_base_are_maps_of_zeros(generator):
+def test_the_base_is_maps_of_zeros(generator):
     graphs = graphs_of(generator)
     clf = fitted(graphs, k=3, c=2)
     explanation = clf.explain(graphs[5])
     m = clf.size_ - 2
     every = [[(i, s, t) for s in range(m) for t in range(m)] for i in range(2)]
-    score = [difference(logits_with_zeros(clf, graphs[5:6], gone), clf, explanation.label) for gone in every]
-    without = explanation.source.logits_without_template()
-    np.testing.assert_allclose([difference(logits, clf, explanation.label) for logits in without], score, atol=1e-5)
     nothing = difference(logits_with_zeros(clf, graphs[5:6], every[0] + every[1]), clf, explanation.label)
     assert explanation.base == pytest.approx(nothing, abs=1e-5)
 

@@ -23,7 +23,7 @@ from isonn.report.sections.gallery import gallery_of_set, mistakes_section
 from isonn.report.sections.parity import error_of, parity_section
 from isonn.report.sections.pieces import Piece, class_pieces, pieces_section
 from isonn.report.sections.provenance import provenance_section
-from isonn.report.sections.templates import template_cards_section
+from isonn.report.sections.templates import matched_templates_section
 from isonn.report.sections.units import UnitGroup, unit_groups, units_section
 from isonn.report.trivial import trivial_tile
 from isonn.report.words import number_text, percent_text
@@ -95,7 +95,7 @@ class ModelPage:
         facts = [("model", repr(clf)), ("data", repr(graphs)), ("SHA-256 of the data", graphs.digest)]
         sections = [
             *self.sections,
-            template_cards_section(self.cases),
+            matched_templates_section(self.cases),
             provenance_section("Model and data", [("", facts)]),
         ]
         return render_page(f"{graphs.name}: isonn report", self.header, sections)

@@ -19,7 +19,7 @@ from isonn.report.runs import Group, Run, find_graphs, read_run, shown_name
 from isonn.report.sections import comparison
 from isonn.report.sections.comparison import best_of, kind_of
 from isonn.report.sections.provenance import group_facts, provenance_section, twins_text
-from isonn.report.sections.templates import template_cards_section
+from isonn.report.sections.templates import matched_templates_section
 from isonn.report.words import Naming
 from isonn.scores import METRICS
 
@@ -75,7 +75,7 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
         comparison.results_section(run.groups),
         comparison.differences_section(run.groups),
         comparison.confusion_section(run.groups, graphs),
-        None if page is None else template_cards_section(page.cases),
+        None if page is None else matched_templates_section(page.cases),
         provenance_section("Data, protocol and versions", provenance, "" if page is None else page.models.origin),
     ]
     text = render_page(f"{title}: isonn report", header, sections, _warnings(run, graphs), contents=True)

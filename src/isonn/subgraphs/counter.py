@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from isonn.errors import InputError
 from isonn.graphs.cycles import adjacency_of
 from isonn.packing import IntArray, merge_equal, smallest_type
-from isonn.progress import announce
 from isonn.subgraphs.encode import CodedGraphs
 from isonn.subgraphs.kernels import (
     COLUMNS,
@@ -191,7 +190,6 @@ class Counter:
             The end of each graph's counts, columns, counts, and the graphs with too many subgraphs to list, with the
             smallest size that has too many. This size and all larger ones are left out for that graph.
         """
-        announce("count subgraphs", count_graphs)
         graphs, nodes = len(self._graphs.offsets) - 1, len(self._graphs.node_codes)
         depths = np.full(graphs, self.k, dtype=np.int64)
         room = 1 << 12 if emit else 0

@@ -132,7 +132,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
             return Explanation(self._matched_graph(X), label, top, self.label_names_)
 
     def _matched_graph(self, X: Any) -> WindowMatches:
-        """Return one graph with all its matches, for explanations and template cards."""
+        """Return one graph with all its matches, for explanations."""
         self._require_fit()
         graphs = self._checked(as_one_graph(X))
         return WindowMatches(self.model_, self._inputs(graphs), graphs[0], self.target_)

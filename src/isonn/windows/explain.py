@@ -73,24 +73,18 @@ class WindowMatches(MatchedGraph):
         maps.view(-1)[self._entries(rows)] = 0
         return np.asarray(self._after.outputs(maps[None])[0])
 
-    def logits_without_template(self) -> Logits:
-        """Return the outputs with the whole map of one template set to 0, for each template."""
-        return self._outputs[2:]
-
     def padding_logits(self) -> Logits:
         """Return the outputs with the entries of all windows that reach into the padding set to 0."""
         return np.asarray(self._outputs[1])
 
     @cached_property
     def _sums(self) -> Tensor:
-        """The first-layer sums of the head for the graph, without padding, and without each template.
+        """The first-layer sums of the head for the graph, and without padding.
 
         They are computed together, because converting the weights to float64 costs more than the products.
         """
-        c = len(self._maps)
-        maps = self._maps.repeat(2 + c, 1, 1, 1)
+        maps = self._maps.repeat(2, 1, 1, 1)
         maps[1, :, self._side :] = maps[1, :, :, self._side :] = 0
-        maps[torch.arange(2, 2 + c), torch.arange(c)] = 0
         with torch.no_grad():
             return self._after.sums(maps)
 

@@ -148,10 +148,8 @@ class Windows:
 
     def match(self, template: Tensor, winners: IntArray, distance: FloatArray) -> None:
         """Write the best permutation, a row of `permutations`, and the squared distance of each window."""
-        from isonn.progress import announce
         from isonn.windows import kernels
 
-        announce("match windows", kernels.match_runs if self.whole else kernels.match_at)
         middle = centred(template[None])
         table = relabelled(template[None]).numpy()
         ranked = fill_up(table if middle is None else relabelled(middle).numpy())
