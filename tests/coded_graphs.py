@@ -10,7 +10,6 @@ import numpy as np
 
 import isonn
 from isonn.subgraphs.count import count_in_threads
-from isonn.subgraphs.counter import Counter as CompiledCounter
 from isonn.subgraphs.encode import CodedGraphs
 from isonn.subgraphs.table import join_tables
 
@@ -109,13 +108,6 @@ def as_counts(table):
         inside = (pieces[:, :2] == (view, k)).all(axis=1)
         found[view, k] = pieces[inside, 2 : 2 + k * (k + 1) // 2], counts[:, inside]
     return found
-
-
-def loaded(given, by_code=False, **settings):
-    """A counter that has loaded graphs."""
-    counter = CompiledCounter(given.view_sizes, **settings)
-    counter.load(given, by_code)
-    return counter
 
 
 def assert_same_counts(found, expected, rtol=0.0, graphs=None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import signal
@@ -20,11 +21,12 @@ from coded_graphs import (
     coded,
     count_table,
     counts_by_definition,
+    counts_of,
     labelled,
-    loaded,
 )
 
 from isonn.subgraphs import counter as module
+from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs
 
 
@@ -36,17 +38,14 @@ def graphs():
 
 def test_a_hash_where_everything_collides_changes_nothing(graphs):
     given = coded(graphs, SIZES, second=(3,))
-    strong, weak = loaded(given), loaded(given, weak_hash=True)
-    for one, other in zip(strong.count(MANY), weak.count(MANY), strict=True):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(strong.columns, weak.columns)
+    strong, weak = (Counter(given.view_sizes, weak_hash=weak).count(given, MANY) for weak in (False, True))
+    np.testing.assert_array_equal(counts_of(strong), counts_of(weak))
+    np.testing.assert_array_equal(strong.pieces(), weak.pieces())
 
 
 def test_tables_that_grow_lose_no_count():
     given = coded([labelled(24, 0.25, seed, labels=20) for seed in range(5)], (1, 2, 3), second=(3,))
-    counter = loaded(given)
-    counter.count(MANY)
-    assert len(counter.columns) > 1025  # the room at first
+    assert len(Counter(given.view_sizes).count(given, MANY).pieces()) > 1025  # the room at first
     assert_same_counts(as_counts(count_table(given)), counts_by_definition(given))
 
 
@@ -62,30 +61,30 @@ def test_a_counter_that_is_used_again_counts_as_a_new_one(graphs, monkeypatch):
     parts = [coded(graphs[a:b], SIZES, second=(3,)) for a, b in ((0, 2), (2, 3), (1, 4))]
     parts[1].node_codes[0] += 40  # needs more bits
     parts[2].edge_codes[1] += 1
-    for most, rounds in ((module.MOST_ENTRIES, [1, 2, 2]), (1, [1, 2, 3])):
+    for most, same_tables in ((module.MOST_ENTRIES, [False, True]), (1, [False, False])):
         monkeypatch.setattr(module, "MOST_ENTRIES", most)
-        counter = loaded(parts[0])
-        for given, expected in zip(parts, rounds, strict=True):
-            counter.load(given, by_code=True)
-            assert pieces(counter) == pieces(loaded(given, by_code=True))
-            assert counter.round == expected
+        counter, found = Counter(parts[0].view_sizes), []
+        for given in parts:
+            found.append(counter.count(given, MANY))
+            assert counts_by_piece(found[-1]) == counts_by_piece(Counter(given.view_sizes).count(given, MANY))
+        earlier = [table.pieces() for table in found]
+        assert [
+            after[: len(before)].tolist() == before.tolist() for before, after in itertools.pairwise(earlier)
+        ] == same_tables
 
 
-def pieces(counter):
+def counts_by_piece(table):
     """How often each graph has each piece, by graph, view, size and codes."""
-    ends, columns, counts, _ = counter.count(MANY)
-    owner = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-    rows = zip(owner.tolist(), map(tuple, counter.pieces(columns).tolist()), strict=True)
-    return dict(zip(rows, counts.tolist(), strict=True))
+    (counts,) = table.chunks()
+    cells, rows = counts.tocoo(), table.pieces().tolist()
+    return {(g, *rows[d]): often for g, d, often in zip(cells.row, cells.col, cells.data, strict=True)}
 
 
 def test_templates_have_the_first_columns(graphs):
     given = coded(graphs, SIZES, second=(3,))
     table = count_table(given)
     templates = table.pieces()[::2]
-    counter = loaded(given, templates=templates)
-    counter.count(MANY)
-    pieces = counter.pieces(np.arange(len(counter.columns)))
+    pieces = Counter(given.view_sizes, templates).count(given, MANY).pieces()
     np.testing.assert_array_equal(pieces[: len(templates)], templates)
     assert len(np.unique(pieces, axis=0)) == len(pieces) == len(table.support)
 

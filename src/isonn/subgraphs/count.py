@@ -5,20 +5,18 @@ from __future__ import annotations
 import itertools
 import threading
 import warnings
-from collections.abc import Iterator
 from contextlib import closing
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from isonn.errors import IsoNNWarning
-from isonn.packing import Floats, IntArray, smallest_type
+from isonn.packing import smallest_type
 from isonn.processes import in_threads
 from isonn.progress import Report, silent
 from isonn.subgraphs.counter import Counter
 from isonn.subgraphs.encode import CodedGraphs
-from isonn.subgraphs.sample import Sample, sample_subgraphs
-from isonn.subgraphs.table import CountTable, compact, sparse_rows
+from isonn.subgraphs.table import CountTable, compact
 
 #: Number of nodes below which another thread costs more than it saves.
 NODES_PER_BLOCK = 2**14
@@ -50,71 +48,18 @@ def count_in_threads(
 
 def count_chunk(graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None) -> CountTable:
     """Count the subgraphs of some graphs; after another thread sets ``stop``, it ends within a second."""
-    counter = Counter(graphs.view_sizes)
-    counter.load(graphs, by_code=True)
-    counts, sampled = counts_of(counter, graphs, limit, seed, stop)
+    found = Counter(graphs.view_sizes).count(graphs, limit, seed, stop=stop)
+    (counts,) = found.chunks()
+    pieces = found.pieces()
     # columns are ordered by view, size and code
     met = np.flatnonzero(np.bincount(counts.indices, minlength=counts.shape[1]))  # samples may leave unused columns
-    order = met[np.lexsort(counter.columns[met].T[::-1])]
+    order = met[np.lexsort(pieces[met].T[::-1])]
     places = np.empty(counts.shape[1], dtype=np.int32)
     places[order] = np.arange(len(order))
-    table = csr_array((counts.data, places[counts.indices], counts.indptr), shape=(len(graphs), len(order)))
-    table.sort_indices()
-    pieces, counts = smallest_type(counter.pieces(order)), compact(table)
-    return CountTable(graphs.view_sizes, len(graphs), sampled, lambda: pieces, lambda: [counts])
-
-
-def counts_of(
-    counter: Counter, graphs: CodedGraphs, limit: int, seed: int, stop: threading.Event | None = None
-) -> tuple[csr_array, dict[tuple[int, int], float]]:
-    """Return how often each graph that a counter has loaded contains each of its columns, and the shares sampled."""
-    ends, columns, counts, skipped = counter.count(limit, stop=stop)
-    more: list[tuple[IntArray, IntArray, Floats]] = []
-    shares: dict[tuple[int, int], float] = {}
-    for i, sample, which in _samples(counter, graphs, skipped, limit, seed):
-        shares[i, sample.nodes.shape[1]] = sample.share
-        distinct, number = np.unique(which, return_inverse=True)
-        weights = np.bincount(number.reshape(-1), sample.weights, minlength=len(distinct))
-        more.append((np.full(len(distinct), i), distinct, weights.astype(np.float64)))
-    table = sparse_rows(counts, columns, ends, len(counter.columns))
-    if more:
-        owner, column, weight = (np.concatenate(arrays) for arrays in zip(*more, strict=True))
-        table = csr_array(table + coo_array((weight, (owner, column)), shape=table.shape))
-    return table, shares
-
-
-def _samples(
-    counter: Counter, graphs: CodedGraphs, skipped: dict[int, int], limit: int, seed: int
-) -> Iterator[tuple[int, Sample, IntArray]]:
-    """Sample the subgraphs of graphs that have too many; yield graph, sample and columns of each size and view."""
-    for i, smallest in skipped.items():
-        for k in (k for k in graphs.sizes if k >= smallest):
-            sample = sample_subgraphs(graphs, i, k, limit, seed)
-            columns = counter.columns_of(sample.nodes + graphs.node_offsets[i]).astype(np.int64)
-            for number, sizes in enumerate(graphs.view_sizes):
-                if k in sizes:
-                    yield i, sample, columns[:, number]
-
-
-def list_subgraphs(counter: Counter, graph: CodedGraphs, limit: int, seed: int) -> tuple[IntArray, IntArray, Floats]:
-    """List the subgraphs of a single graph in every view.
-
-    Returns:
-        The nodes of each subgraph, padded with -1, ``(R, k)``, its column of the counter, and the number of subgraphs
-        that it stands for, which is 1 unless they were sampled.
-    """
-    widest = graph.sizes[-1]
-    counter.load(graph)
-    _, _, _, skipped = counter.count(limit, emit=True)
-    nodes, columns = [counter.found_nodes.astype(np.int64)], [counter.found_columns.astype(np.int64)]
-    weights = [np.ones(len(columns[0]))]
-    for _, sample, which in _samples(counter, graph, skipped, limit, seed):
-        nodes.append(np.pad(sample.nodes, ((0, 0), (0, widest - sample.nodes.shape[1])), constant_values=-1))
-        columns.append(which)
-        weights.append(sample.weights)
-    every = np.concatenate(nodes)
-    every[np.maximum.accumulate(every < 0, axis=1)] = -1  # only the first cell after a small piece is marked
-    return every, np.concatenate(columns), np.concatenate(weights)
+    sorted_counts = csr_array((counts.data, places[counts.indices], counts.indptr), shape=(len(graphs), len(order)))
+    sorted_counts.sort_indices()
+    rows, chunk = smallest_type(pieces[order]), compact(sorted_counts)
+    return CountTable(graphs.view_sizes, len(graphs), found.sampled, lambda: rows, lambda: [chunk])
 
 
 def _blocks(graphs: CodedGraphs, n_jobs: int) -> list[tuple[int, int]]:
@@ -140,17 +85,16 @@ def affordable_size(sample: CodedGraphs, graphs: int) -> int:
         sample: some of the graphs, coded for the largest of SIZES.
         graphs: number of all graphs.
     """
-    counter = Counter(sample.view_sizes)
-    counter.load(sample, by_code=True)
-    _, columns, counts, skipped = counter.count(TOO_DENSE)
-    view, nodes = counter.pieces(columns)[:, :2].T
+    table = Counter(sample.view_sizes).count(sample, TOO_DENSE, seed=None)
+    (counts,) = table.chunks()
+    view, nodes = table.pieces()[counts.indices, :2].T
     first = view == 0  # each subgraph has a column in every view
-    by_size = np.bincount(nodes[first], counts[first], minlength=SIZES[-1] + 1)
+    by_size = np.bincount(nodes[first], counts.data[first], minlength=SIZES[-1] + 1)
     entries = np.bincount(nodes, minlength=SIZES[-1] + 1)
     affordable = SIZES[0]
     for size in SIZES[1:]:
         mean, stored = by_size[: size + 1].sum() / len(sample), entries[: size + 1].sum() / len(sample)
-        dense = sum(least <= size for least in skipped.values()) / len(sample)
+        dense = len({graph for graph, too_many in table.sampled if too_many <= size}) / len(sample)
         if mean > MOST_PER_GRAPH or mean * graphs > MOST_IN_ALL or stored * graphs > MOST_ENTRIES:
             break
         if dense > DENSE_SHARE:

@@ -241,7 +241,10 @@ class SubgraphEstimator(GraphEstimator):
         """
         chunks, vectorizer = in_chunks(self._checked(X, "unseen_share")), self.vectorizer_
         return np.concatenate(
-            [vectorizer.vocabulary_.unseen(vectorizer.count(chunk, self.max_nodes_)) for chunk in chunks]
+            [
+                vectorizer.vocabulary_.unseen(vectorizer.count(chunk, self.max_nodes_), self.max_nodes_)
+                for chunk in chunks
+            ]
         )
 
     @property

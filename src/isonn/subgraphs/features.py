@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from isonn.packing import Floats, below, prefixed, stored_array
-from isonn.subgraphs.table import in_runs, precision, stack_rows
+from isonn.subgraphs.table import CountTable, in_runs, precision, stack_rows
 from isonn.subgraphs.terms import TERM_WEIGHT, NumberTerms
-from isonn.subgraphs.vocabulary import PlacedCounts, Vocabulary, moved
+from isonn.subgraphs.vocabulary import Vocabulary, moved
 
 #: How a count becomes a feature: its logarithm, or the count.
 LOG, COUNT = "log", "count"
@@ -50,7 +50,7 @@ class SumFeatures:
     def learn(
         cls,
         vocabulary: Vocabulary,
-        counted: PlacedCounts,
+        counted: CountTable,
         terms: Floats,
         distinct: NDArray[np.bool_],
         transform: str = LOG,
@@ -68,9 +68,9 @@ class SumFeatures:
         mean_square = np.maximum(_squares(counted, distinct, transform) / max(1, int(distinct.sum())), 1e-24)
         scales = np.zeros(len(vocabulary))
         for view, size in ((view, size) for view, sizes in enumerate(views) for size in sizes):
-            block = (counted.kind == (view, size)).all(axis=1)
-            held = block & (counted.place >= 0)
-            templates = counted.place[held]
+            block = (counted.kinds == (view, size)).all(axis=1)
+            held = block & (counted.columns >= 0)
+            templates = counted.columns[held]
             if not len(templates):
                 continue
             # Otherwise large pieces share the weight of a small one that they contain, and with it the importance of
@@ -103,7 +103,7 @@ class SumFeatures:
         """Return the terms that trees read to the right of the counts, dense."""
         return np.zeros((len(terms), 0)) if self.terms is None else self.terms.filled(terms)
 
-    def of(self, counted: PlacedCounts, terms: Floats) -> csr_array:
+    def of(self, counted: CountTable, terms: Floats) -> csr_array:
         """Return the features of graphs, ``(g, columns)``.
 
         Counts are read chunk by chunk, so that memory holds little more than the features.
@@ -115,12 +115,12 @@ class SumFeatures:
         room = counted.entries + len(terms) * (self.columns - len(self.vocabulary))
         return stack_rows(self._chunks(counted, terms, precision(room)), len(terms), room)
 
-    def _chunks(self, counted: PlacedCounts, terms: Floats, dtype: np.dtype[Any]) -> Iterator[csr_array]:
+    def _chunks(self, counted: CountTable, terms: Floats, dtype: np.dtype[Any]) -> Iterator[csr_array]:
         for run, counts in in_runs(counted.chunks()):
             values = _transformed(counts.data, self.transform).astype(dtype, copy=False)
-            yield moved(counts, values, counted.place, self.scales, self.term_features(terms[run]))
+            yield moved(counts, values, counted.columns, self.scales, self.term_features(terms[run]))
 
-    def with_terms(self, counted: PlacedCounts, terms: Floats, rows: NDArray[np.bool_] | None = None) -> csr_array:
+    def with_terms(self, counted: CountTable, terms: Floats, rows: NDArray[np.bool_] | None = None) -> csr_array:
         """Return counts of templates with the terms of the graphs to their right, for the trees.
 
         Args:
@@ -157,12 +157,12 @@ def _transformed(counts: NDArray[Any], transform: str) -> NDArray[Any]:
     return np.log1p(counts.astype(np.float64))
 
 
-def _squares(counted: PlacedCounts, rows: NDArray[np.bool_], transform: str) -> Floats:
+def _squares(counted: CountTable, rows: NDArray[np.bool_], transform: str) -> Floats:
     """Return the sum of each subgraph's squared values over some of the graphs, ``(d,)``.
 
     Squares are rounded to 2**-30, so that sums are exact and chunks change no digit.
     """
-    squares = np.zeros(len(counted.place))
+    squares = np.zeros(len(counted.columns))
     for run, counts in in_runs(counted.chunks()):
         kept = np.repeat(rows[run], np.diff(counts.indptr))
         values = _transformed(counts.data[kept], transform).astype(np.float64)

@@ -15,9 +15,10 @@ from isonn.packing import Floats, below, prefixed
 from isonn.processes import in_threads
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.features import SumFeatures
+from isonn.subgraphs.table import CountTable
 from isonn.subgraphs.terms import term_table
 from isonn.subgraphs.vectorizer import SubgraphVectorizer, in_chunks, warn_of_unseen
-from isonn.subgraphs.vocabulary import PlacedCounts, Vocabulary
+from isonn.subgraphs.vocabulary import Vocabulary
 
 #: A graph is unusual if more than this share of its pieces of up to four nodes is unknown (larger pieces often are, in
 #: small sets). A warning appears if most graphs are.
@@ -40,7 +41,7 @@ class SubgraphModel:
     head: Head
     kind: str
 
-    def read(self, graphs: GraphSet) -> tuple[Inputs, PlacedCounts, Floats]:
+    def read(self, graphs: GraphSet) -> tuple[Inputs, CountTable, Floats]:
         """Return what the head reads of graphs, and the counts and `term_table` it comes from."""
         counted, terms = self.vectorizer.count(graphs), term_table(graphs, self.kind)
         features = self.features.of(counted, terms)

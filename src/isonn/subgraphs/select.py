@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 from isonn.packing import Floats, IntArray
 from isonn.processes import limit_threads
 from isonn.subgraphs.features import LOG, SumFeatures
-from isonn.subgraphs.table import mean_and_variance
-from isonn.subgraphs.vocabulary import PlacedCounts
+from isonn.subgraphs.table import CountTable, mean_and_variance
 from isonn.targets import Target
 
 #: Templates are added one at a time up to the first number, then four at a time up to the second, then sixteen.
@@ -25,7 +24,7 @@ PENALTY = 1.0
 
 
 def shorten(
-    features: SumFeatures, counted: PlacedCounts, targets: NDArray[Any], target: Target, count: int
+    features: SumFeatures, counted: CountTable, targets: NDArray[Any], target: Target, count: int
 ) -> tuple[SumFeatures, IntArray, csr_array]:
     """Return the features of a short list, its columns of the whole vocabulary, and the features of the graphs.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -34,9 +34,14 @@ class CountTable:
         view_sizes: the sizes of the subgraphs that were counted in each view.
         graphs: number of graphs.
         sampled: the share of subgraphs that was sampled, by graph and size.
-        pieces: returns the distinct subgraphs as rows, sorted, ``(d, 2 + width)``: view, size and canonical codes. The
-            codes are those of nodes, then those of edges in the order of the upper triangle, then 0 to fill up.
-        chunks: returns the counts in runs of graphs, ``(g, d)``.
+        pieces: returns the distinct subgraphs as rows, ``(d, 2 + width)``: view, size and canonical codes; those of
+            training graphs are sorted. The codes are those of nodes, then those of edges in the order of the upper
+            triangle, then 0 to fill up.
+        chunks: returns the counts in runs of graphs, ``(g, d)``; sorted by column once templates are chosen.
+        columns: the template of each subgraph, ascending, or -1, ``(d,)``; empty before templates are chosen.
+        kinds: view and size of each subgraph, ``(d, 2)``; empty before templates are chosen.
+        unseen: which subgraphs no training graph has, ``(d,)``; False for those that were not compared.
+        entries: number of counts of templates, or more.
     """
 
     view_sizes: ViewSizes
@@ -44,6 +49,10 @@ class CountTable:
     sampled: dict[tuple[int, int], float]
     pieces: Callable[[], IntArray]
     chunks: Callable[[], Iterable[csr_array]]
+    columns: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    kinds: NDArray[np.integer] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
+    unseen: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    entries: int = 0
 
     @cached_property
     def support(self) -> IntArray:
@@ -80,6 +89,11 @@ def piece_hashes(pieces: NDArray[np.integer]) -> NDArray[np.uint64]:
         views = pieces[rows, 0].astype(np.uint64)
         hashes[rows] = row_hashes(codes_of(pieces[rows], size)) + np.uint64(16) * views + np.uint64(size)
     return hashes
+
+
+def is_among(hashes: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return which of the wanted numbers are among sorted hashes."""
+    return np.asarray(hashes[np.searchsorted(hashes, wanted).clip(max=len(hashes) - 1)] == wanted)
 
 
 def in_runs(chunks: Iterable[csr_array]) -> Iterator[tuple[slice, csr_array]]:

@@ -29,11 +29,12 @@ from isonn.processes import Run, in_threads
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import bank_folder, count_to_folder
 from isonn.subgraphs.count import SIZES, affordable_size, count_in_threads, warn_of_samples
+from isonn.subgraphs.counter import SMALL, Listed
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.survey import Survey, check_undirected
 from isonn.subgraphs.table import CountTable, first_of_equal, join_tables, tell_apart
 from isonn.subgraphs.views import View, views_of
-from isonn.subgraphs.vocabulary import SMALL, Listed, PlacedCounts, Templates, Vocabulary
+from isonn.subgraphs.vocabulary import Templates, Vocabulary
 
 #: Number of graphs counted together when they are transformed.
 GRAPHS_AT_ONCE = 4096
@@ -254,7 +255,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
             self.sampled_ = warn_of_samples(table.sampled, table.graphs, graphs.name)
             yield table
 
-    def learn(self, table: CountTable, name: str, distinct: NDArray[np.bool_]) -> PlacedCounts:
+    def learn(self, table: CountTable, name: str, distinct: NDArray[np.bool_]) -> CountTable:
         """Choose the templates among the subgraphs of distinct graphs; return the counts with their columns."""
         if not len(table.support):
             raise _nothing_to_count(self, name)
@@ -267,11 +268,11 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         self.vocabulary_ = vocabulary
         return counted
 
-    def count(self, graphs: GraphSet, judged: int = SMALL) -> PlacedCounts:
-        """Count the subgraphs of new graphs; those of up to ``judged`` nodes are compared with the training graphs."""
+    def count(self, graphs: GraphSet, compared: int = SMALL) -> CountTable:
+        """Count the subgraphs of new graphs; those of up to so many nodes are compared with the training graphs."""
         check_undirected(graphs)
         with self.vocabulary_.counter() as counter:
-            return counter.count(self.encoding_.encode(graphs), self.max_subgraphs, self.seed_, judged)
+            return counter.count(self.encoding_.encode(graphs), self.max_subgraphs, self.seed_, compared)
 
     def list_pieces(self, graphs: GraphSet) -> Listed:
         """List the subgraphs of a set of one graph."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,10 +15,9 @@ from scipy.sparse import csr_array
 from isonn.errors import InputError
 from isonn.explain.template import Template
 from isonn.packing import Floats, IntArray
-from isonn.subgraphs.count import counts_of, list_subgraphs
-from isonn.subgraphs.counter import Counter
-from isonn.subgraphs.encode import CodedGraphs, Encoding
-from isonn.subgraphs.kernels import MAX_K, move_entries
+from isonn.subgraphs.counter import SMALL, Counter
+from isonn.subgraphs.encode import Encoding
+from isonn.subgraphs.kernels import move_entries
 from isonn.subgraphs.table import (
     CountTable,
     ViewSizes,
@@ -32,52 +31,6 @@ from isonn.subgraphs.table import (
 
 #: Maximum number of columns of a vocabulary: 16 GB of weights and tables.
 MAX_COLUMNS = 50_000_000
-#: New pieces of up to so many nodes are looked up among those of the training graphs, unless a caller wants more.
-SMALL = 4
-
-
-@dataclass(frozen=True, eq=False)
-class PlacedCounts:
-    """Counts of subgraphs, with the column of each subgraph in a vocabulary.
-
-    Attributes:
-        graphs: number of graphs.
-        entries: number of counts of templates.
-        place: the column of each subgraph, ascending, or -1 if it is not a template, ``(d,)``.
-        kind: its view and size, ``(d, 2)``.
-        unseen: which of them no training graph has, ``(d,)``; False for those of more than ``judged`` nodes.
-        judged: see ``unseen``.
-        chunks: returns the counts in runs of graphs, ``(g, d)``, sorted by column.
-    """
-
-    graphs: int
-    entries: int
-    place: NDArray[np.int32]
-    kind: NDArray[np.integer]
-    unseen: NDArray[np.bool_]
-    judged: int
-    chunks: Callable[[], Iterable[csr_array]]
-
-
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """All subgraphs of one graph, in every view.
-
-    Attributes:
-        nodes: nodes of each subgraph, padded with -1, ``(R, k)``.
-        piece: the number of its distinct piece, ``(R,)``.
-        weights: number of subgraphs it stands for; 1 unless they were sampled.
-        pieces: the distinct pieces, as in `CountTable.pieces`, ``(d, 2 + width)``.
-        columns: the column of each distinct piece in the vocabulary, or -1, ``(d,)``.
-        unseen: which distinct pieces of up to SMALL nodes no training graph has, ``(d,)``.
-    """
-
-    nodes: IntArray
-    piece: IntArray
-    weights: Floats
-    pieces: NDArray[np.int32]
-    columns: IntArray
-    unseen: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +54,8 @@ class Vocabulary:
         return {name: value for name, value in self.__dict__.items() if name != "counters"}
 
     @classmethod
-    def learn(cls, table: CountTable, min_support: int, distinct: NDArray[np.bool_]) -> tuple[Vocabulary, PlacedCounts]:
-        """Take every subgraph that at least ``min_support`` training graphs contain; return also their counts.
+    def learn(cls, table: CountTable, min_support: int, distinct: NDArray[np.bool_]) -> tuple[Vocabulary, CountTable]:
+        """Take every subgraph that at least ``min_support`` training graphs contain; return also the table with them.
 
         Args:
             distinct: the first of equal graphs, ``(g,)``; repeats do not count.
@@ -113,9 +66,13 @@ class Vocabulary:
                 f"the vocabulary has {kept.sum():,} subgraphs, more than {MAX_COLUMNS:,}; use a smaller max_nodes or a "
                 f"larger min_support"
             )
-        place = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
-        entries, unseen = int(table.support[kept].sum()), np.zeros(len(kept), dtype=bool)
-        counted = PlacedCounts(table.graphs, entries, place, pieces[:, :2], unseen, MAX_K, table.chunks)
+        counted = replace(
+            table,
+            columns=np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32),
+            kinds=pieces[:, :2],
+            unseen=np.zeros(len(kept), dtype=bool),
+            entries=int(table.support[kept].sum()),
+        )
         return cls(table.view_sizes, pieces[kept], np.sort(piece_hashes(pieces))), counted
 
     @property
@@ -123,23 +80,18 @@ class Vocabulary:
         """Nodes of the largest subgraphs."""
         return max(map(max, self.view_sizes))
 
-    def has_seen(self, pieces: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Return which pieces occur in a training graph."""
-        wanted = piece_hashes(pieces)
-        return np.asarray(self.seen[np.searchsorted(self.seen, wanted).clip(max=len(self.seen) - 1)] == wanted)
-
     @cached_property
-    def counters(self) -> list[TemplateCounter]:
+    def counters(self) -> list[Counter]:
         """Counters of its templates that no thread uses now; they keep what they found in earlier graphs."""
         return []
 
     @contextmanager
-    def counter(self) -> Iterator[TemplateCounter]:
+    def counter(self) -> Iterator[Counter]:
         """Lend a counter to this thread."""
         try:
             counter = self.counters.pop()
         except IndexError:
-            counter = TemplateCounter(self)
+            counter = Counter(self.view_sizes, self.pieces, self.seen)
         yield counter
         self.counters.append(counter)  # not after an error, which may leave it in the middle of a graph
 
@@ -166,7 +118,7 @@ class Vocabulary:
         return Vocabulary(self.view_sizes, self.pieces[columns], self.seen)
 
     def counts(
-        self, counted: PlacedCounts, rows: NDArray[np.bool_] | None = None, terms: Floats | None = None
+        self, counted: CountTable, rows: NDArray[np.bool_] | None = None, terms: Floats | None = None
     ) -> csr_array:
         """Return how often each graph contains each template, sparse, ``(g, templates)``.
 
@@ -182,13 +134,13 @@ class Vocabulary:
         def read() -> Iterator[csr_array]:
             for run, counts in in_runs(counted.chunks()):
                 data, kept = counts.data.astype(precision(counted.entries)), None if rows is None else rows[run]
-                yield moved(counts, data, counted.place, np.ones(len(self)), terms[run], kept)
+                yield moved(counts, data, counted.columns, np.ones(len(self)), terms[run], kept)
 
         return stack_rows(read(), counted.graphs, counted.entries + terms.size)
 
-    def unseen(self, counted: PlacedCounts) -> Floats:
-        """Return the share of each graph's judged subgraphs that no training graph contains, shape (g,)."""
-        small = counted.kind[:, 1] <= counted.judged
+    def unseen(self, counted: CountTable, compared: int = SMALL) -> Floats:
+        """Return the share of each graph's subgraphs of up to so many nodes that no training graph has, ``(g,)``."""
+        small = counted.kinds[:, 1] <= compared
         shares = []
         for counts in counted.chunks():
             both = np.stack([small, small & counted.unseen], axis=1).astype(np.float64)
@@ -196,78 +148,14 @@ class Vocabulary:
             shares.append(strange / np.maximum(total, 1))
         return np.concatenate(shares)
 
-    def unknown_nodes(self, counted: PlacedCounts) -> IntArray:
+    def unknown_nodes(self, counted: CountTable) -> IntArray:
         """Return 2 for graphs with a node that is unseen in every view, 1 in some view, else 0, shape (g,)."""
         single = [view for view, sizes in enumerate(self.view_sizes) if 1 in sizes]
         if not single:
             return np.zeros(counted.graphs, dtype=np.int64)
-        new = np.stack([counted.unseen & (counted.kind == (view, 1)).all(axis=1) for view in single], axis=1)
+        new = np.stack([counted.unseen & (counted.kinds == (view, 1)).all(axis=1) for view in single], axis=1)
         views = np.concatenate([((counts @ new.astype(np.float64)) > 0).sum(axis=1) for counts in counted.chunks()])
         return np.where(views == 0, 0, np.where(views == len(single), 2, 1))
-
-
-class TemplateCounter:
-    """A counter whose first columns are the templates of a vocabulary.
-
-    It keeps the subgraphs of earlier graphs, so that new graphs are mostly looked up.
-    """
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._counter = Counter(vocabulary.view_sizes, vocabulary.pieces)
-        self._round = -1
-
-    def count(self, graphs: CodedGraphs, limit: int, seed: int, judged: int) -> PlacedCounts:
-        """Count the subgraphs of graphs; see `isonn.subgraphs.count.count_in_threads` for limit and seed.
-
-        Those of up to ``judged`` nodes are compared with the training graphs.
-        """
-        counter, p = self._counter, len(self._vocabulary)
-        counter.load(graphs, by_code=True)
-        counts, _ = counts_of(counter, graphs, limit, seed)
-        counts.sort_indices()
-        self._judge_new(judged)
-        place = np.full(counts.shape[1], -1, dtype=np.int32)
-        place[:p] = np.arange(p)
-        return PlacedCounts(len(graphs), counts.nnz, place, self._kind, self._unseen, judged, lambda: [counts])
-
-    def list_pieces(self, graph: CodedGraphs, limit: int, seed: int) -> Listed:
-        """List the subgraphs of one graph: templates in the order of columns, then others as they occur."""
-        nodes, columns, weights = list_subgraphs(self._counter, graph, limit, seed)
-        self._judge_new(SMALL)
-        distinct, first, piece = np.unique(columns, return_index=True, return_inverse=True)
-        p = len(self._vocabulary)
-        order = np.argsort(np.where(distinct < p, distinct, p + first))
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        distinct = distinct[order]
-        return Listed(
-            nodes,
-            place[piece.reshape(-1)],
-            weights,
-            self._counter.pieces(distinct),
-            np.where(distinct < p, distinct, -1),
-            self._unseen[distinct],
-        )
-
-    def _judge_new(self, judged: int) -> None:
-        """Find the kind of new subgraphs, and which no training graph has of those with up to ``judged`` nodes."""
-        counter = self._counter
-        if self._round != counter.round:  # it started anew
-            self._round = counter.round
-            self._kind = self._vocabulary.pieces[:, :2]
-            self._unseen, self._waiting = np.zeros(len(self._kind), dtype=bool), np.zeros(0, dtype=np.int64)
-        before, count = len(self._kind), len(counter.columns)
-        if before < count:
-            new = np.arange(before, count)
-            self._kind = np.concatenate([self._kind, counter.kinds(new)])
-            self._unseen = np.concatenate([self._unseen, np.zeros(len(new), dtype=bool)])
-            self._waiting = np.concatenate([self._waiting, new])
-        small = self._kind[self._waiting, 1] <= judged
-        now, self._waiting = self._waiting[small], self._waiting[~small]
-        if len(now):
-            self._unseen = self._unseen.copy()  # earlier counts keep theirs
-            self._unseen[now] = ~self._vocabulary.has_seen(counter.pieces(now))
 
 
 class Templates(Sequence[Template]):
