@@ -111,6 +111,17 @@ def test_a_setting_from_the_command_line_is_not_chosen(data: Path, tmp_path: Pat
     assert (row["settings"], row["candidates"]) == ({"k": 2, "c": 1, "epochs": 1, "normalize": "relative"}, 0)
 
 
+def test_a_setting_is_given_to_every_method_that_takes_it(data: Path, tmp_path: Path) -> None:
+    methods = "isonn-subgraph-linear,edges,isonn-fast,size"
+    command = (data, "--methods", methods, "--protocol", "paper", "--jobs", 1, "--out", tmp_path / "out", "--json")
+    rows = rows_of(run(*command, "--set", "max_nodes=2", "--set", "alpha=2", "--set", "layers=[[2,1]]"))
+    own = [{"max_nodes": 2}, {"alpha": 2}, {"layers": [[2, 1]], "matching": "fast"}, {}]
+    for row, settings in zip(rows, own, strict=True):
+        assert settings.items() <= row["settings"].items()
+        assert not {"k", "c"} & row["settings"].keys()
+        assert row["finished"] == row["jobs"] == 3
+
+
 def test_results_go_to_runs_when_no_folder_is_named(data: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(data, "--methods", "majority", "--seeds", 1, "--jobs", 1).exit_code == 0
@@ -211,7 +222,7 @@ def test_a_column_names_the_folds_and_groups_stay_together(tmp_path: Path) -> No
     assert [row["jobs"] for row in rows] == [1, 1]
     (result, *_) = [json.loads(file.read_text()) for file in (tmp_path / "part" / "jobs").iterdir()]
     assert result["test"] == list(range(30, 48))
-    for options in (("--group", "site"), ("--split", "random", "--group", "site"), ("--split", "site")):
+    for options in (("--group", "site"), ("--protocol", "random", "--group", "site"), ("--split", "site")):
         out = tmp_path / "-".join(options)
         assert {row["jobs"] for row in rows_of(run(*common, *options, "--out", out))} == {3}
         if "--group" in options:
@@ -225,7 +236,7 @@ def test_a_column_names_the_folds_and_groups_stay_together(tmp_path: Path) -> No
     assert [row["metrics"]["auroc"]["mean"] for row in apart] == [row["metrics"]["auroc"]["mean"] for row in rows]
     with pytest.warns(IsoNNWarning, match=r"30 of 30 graphs of a equal graphs of a, so every score is too high"):
         run(tmp_path / "a.csv", "--test", tmp_path / "a.csv", *common[1:], "--out", tmp_path / "same")
-    drawn = rows_of(run(*common, "--split", "random", "--out", tmp_path / "random"))
+    drawn = rows_of(run(*common, "--protocol", "random", "--out", tmp_path / "random"))
     assert next(iter(drawn[0]["metrics"])) == "auroc"
 
 
@@ -253,20 +264,22 @@ def test_permutations_give_a_p_value(data: Path, tmp_path: Path) -> None:
         (
             ["--methods", "isonn-fast", "--set", "matching=exact"],
             InputError,
-            "matching exact contradicts method isonn-fa",
+            "no method of isonn-fast takes the setting matching; they take batch_size, c, ",
         ),
         (
             ["--methods", "isonn-deep-relative", "--set", "normalize=positions"],
             InputError,
-            "which has normalize relative",
+            "no method of isonn-deep-relative takes the setting normalize",
         ),
-        (["--methods", "size", "--set", "epochs=3"], InputError, "epochs is a setting of isonn, which is not among"),
-        (["--set", "k=3"], InputError, "k is a setting of isonn, which is not among the methods isonn-subgraph"),
+        (["--methods", "size", "--set", "epochs=3"], InputError, "no method of size takes the setting epochs; they"),
+        (["--set", "k=3"], InputError, "no method of isonn-subgraph, .* takes the setting k; they take "),
+        (["--methods", "isonn-subgraph-linear", "--set", "head=trees"], InputError, "takes the setting head"),
         (["--split", "random", "--protocol", "fair"], InputError, "--protocol and --split both set the folds"),
         (["--split", "site"], InputError, "planted has no column 'site'; its columns are: "),
         (["--group", "site"], InputError, "planted has no column 'site'"),
         (["--group", "site", "--protocol", "paper"], InputError, "--group cannot change the folds of paper"),
-        (["--split", "scaffold"], InputError, "planted holds no molecules"),
+        (["--split", "scaffold"], InputError, "planted has no column 'scaffold'; use --protocol scaffold"),
+        (["--protocol", "scaffold"], InputError, "planted holds no molecules"),
         (["no/such/file.npz"], DatasetError, "no dataset and no file"),
     ],
 )

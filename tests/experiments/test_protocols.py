@@ -70,7 +70,7 @@ def test_rare_classes_and_few_groups_make_fewer_folds_and_one_is_refused(graphs:
     alike = as_graphset([nx.path_graph(3)] * 30, name="alike").with_y(np.arange(30) % 2)
     for y in (np.arange(30) % 2, np.arange(30) / 7):
         with pytest.raises(
-            InputError, match="all 30 graphs of .* have the same structure, .*; use --split random, which"
+            InputError, match="all 30 graphs of .* have the same structure, .*; use --protocol random, which"
         ):
             FAIR.split(alike.with_y(y), 0)
     random = find_protocol("random")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,9 +20,9 @@ from isonn.errors import InputError
 if TYPE_CHECKING:  # imported when needed, so that `isonn --help` is fast
     from isonn.experiments.jobs import Job
     from isonn.experiments.rows import Row
-    from isonn.experiments.spec import Spec
-
-Parameters = dict[str, Any]
+    from isonn.experiments.source import Source
+    from isonn.experiments.store import Store
+    from isonn.graphs.graph import GraphSet
 
 #: Seconds that the permutations of one method may take, estimated from its fits.
 PERMUTATION_SECONDS = 600
@@ -42,7 +44,7 @@ def evaluate(
     ] = None,
     split: Annotated[
         str | None,
-        option(FOLDS, "random, scaffold, or a column of DATA whose values are the folds (or train and test)."),
+        option(FOLDS, "A column of DATA whose values are the folds (or train and test)."),
     ] = None,
     group: opt.Group = None,
     test: Annotated[str | None, option(FOLDS, "Another dataset to test on; DATA is the training set.")] = None,
@@ -76,23 +78,16 @@ def evaluate(
 
     Finished jobs are kept. Running the command again, also with more seeds or methods, runs only missing jobs.
     """
-    from isonn.experiments import study
-    from isonn.experiments.jobs import permuted, plan
-    from isonn.experiments.methods import default_methods, resolve_methods, takes_confounds
-    from isonn.experiments.protocols import about_run, find_protocol
+    from isonn.experiments.methods import default_methods, resolve_methods
     from isonn.experiments.source import Source
-    from isonn.experiments.spec import load_spec
     from isonn.experiments.store import Store
-    from isonn.experiments.tables import failures, legend, markdown, remarks
+    from isonn.experiments.study import about
     from isonn.params import check_count
 
-    spec = load_spec("table")
     if permutations:
         check_count("permutations", permutations)
-    fixed = opt.given(settings)
+    n_jobs, given = running.processes(jobs), opt.given(settings)
     names = None if methods is None else resolve_methods(methods)
-    chosen = _protocol(protocol, split, group, test)
-    n_jobs = running.processes(jobs)
     molecules = {"standardize": standardize, "censored": censored, "values": values, "skip_bad": skip_bad}
     connectomes = {"select": select, "atlas": atlas, "runs": runs, "missing": missing, "join_case": join_case}
     options = reading(smiles, target, **molecules, **connectomes)
@@ -100,142 +95,192 @@ def evaluate(
     graphs = source.load()
     check_target(graphs, data)
     list_changes(changes, [graphs])
-    names = default_methods(graphs) if names is None else names
-    if fixed and not any(map(_is_isonn, names)):
-        raise InputError(
-            f"{next(iter(fixed))} is a setting of isonn, which is not among the methods {', '.join(names)}; "
-            f"add it or leave the option out"
-        )
-    blind = [name for name in names if name != "majority" and not takes_confounds(name)]
-    for what, asked in (("--confounds", confounds), ("--harmonize", harmonize)):
-        if asked and not any(map(takes_confounds, names)):
-            raise InputError(f"{what} has no effect on these methods; add isonn-aligned or edges, or leave it out")
-    chosen = chosen or ("random" if graphs.kind == "molecules" else "fair")
-    if group is None and chosen in ("fair", "random") and graphs.kind == "connectomes" and "subject" in graphs.table:
-        chosen = f"{chosen}:subject"  # sessions of a subject stay in one fold
-    parameters, candidates = {}, {}
-    for name in names:
-        if _is_isonn(name):
-            parameters[name], candidates[name] = _isonn_settings(spec, graphs.name, name, chosen, fixed)
-        else:
-            parameters[name], candidates[name] = study.table_settings(spec, graphs.name, name, chosen)
-        if harmonize is not None and takes_confounds(name):
-            parameters[name] = {**parameters[name], "harmonize": harmonize}
-    reasons = {name: study.unsupported_reason(name, parameters[name], graphs, candidates[name]) for name in names}
-    left_out = {name: reason for name, reason in reasons.items() if reason is not None}
-    if len(left_out) == len(names):
-        raise InputError("; ".join(left_out.values()))
-    planned = plan(graphs, [name for name in names if name not in left_out], parameters, chosen, seeds, candidates)
-    rules = about_run(find_protocol(chosen).about, 1 + max((job.fold for job in planned), default=0))
-    store = Store(
-        out if out is not None else Path("runs") / f"{running.file_name(graphs.name)}-{running.file_name(chosen)}"
-    )
 
-    dataset = study.about(graphs)
+    names = default_methods(graphs) if names is None else names
+    ignored = _ignored_confounds(names, confounds, harmonize)
+    chosen = _protocol(graphs, protocol, split, group, test)
+    asked = _plan(graphs, names, chosen, seeds, given if harmonize is None else {**given, "harmonize": harmonize})
+    folder = f"{running.file_name(graphs.name)}-{running.file_name(chosen)}"
+    store = Store(out if out is not None else Path("runs") / folder)
+
     if not as_json:
-        typer.echo(running.dataset_sentence(dataset))
+        typer.echo(running.dataset_sentence(about(graphs)))
     run = partial(running.run_missing, datasets={graphs.name: graphs}, store=store, n_jobs=n_jobs, scheduler=scheduler)
-    run(graphs.name, planned)
-    slow: list[str] = []
-    if permutations:
-        again = permuted(planned, permutations)
-        slow = _slow(study.stored_rows(planned, store, spec), again, n_jobs)
-        planned += [job for job in again if job.method not in slow]
-        run(f"{graphs.name}, permuted", planned)
-    rows = study.stored_rows(planned, store, spec)
-    summary = {
-        "dataset": dataset,
-        "source": source.as_json(store.folder),
-        "protocol": {"name": chosen, "about": rules},
-        "seeds": seeds,
-        "rows": [row.as_dict() for row in rows],
-        "left_out": left_out,
-    }
-    few = study.check_seeds(chosen, seeds)
-    notes = [
-        *failures(rows),
-        *(f"{name} is left out: {reason}." for name, reason in left_out.items()),
-        *([f"No permutations for {', '.join(slow)}: too slow."] if slow else []),
-        f"{_units(rows)}, {running.over_seeds(seeds)}. Protocol {chosen}: {rules}.",
-        *([f"A quick look only: {few}."] if few else []),
-        *([f"Confounds are not regressed out by {', '.join(blind)}."] if blind and confounds else []),
-        *([f"Sites are not harmonised by {', '.join(blind)}."] if blind and harmonize else []),
-    ]
-    more = remarks(rows)
-    text = "\n\n".join([*notes, *legend(rows), *more]).rstrip()
-    page = f"# {graphs.name}\n\n{markdown(rows)}\n{text}\n"
-    written = running.write_results(store.folder, summary, page)
+    run(graphs.name, asked.jobs)
+    permuted, slow = _permutations(asked, permutations, store, n_jobs)
+    if permuted:
+        run(f"{graphs.name}, permuted", [*asked.jobs, *permuted])
+
+    rows = _rows([*asked.jobs, *permuted], store)
+    notes = [*_notes(asked, rows, slow), *ignored]
+    written = running.write_results(store.folder, _summary(asked, rows, source, store), _page(asked, rows, notes))
     if as_json:
         sys.stdout.write(written)
     else:
-        running.print_rows(rows)
-        for sentence in [*notes, *legend(rows, running.terminal_width()), *more]:
-            typer.echo(sentence)
-        folder = store.folder
-        typer.echo(f"Results: {folder / 'results.json'}, .md, and one file per job in {folder / 'jobs'}.")
+        _print(rows, notes, store)
     if any(row.finished < row.jobs for row in rows):
         raise typer.Exit(1)
 
 
-def _protocol(protocol: str | None, split: str | None, group: str | None, test: str | None) -> str | None:
-    """Return the protocol given by the options, or None to choose by the data."""
+def _ignored_confounds(names: Sequence[str], confounds: str | None, harmonize: str | None) -> list[str]:
+    """Return notes on the methods that ignore confounds or sites; raise `InputError` if all do."""
+    from isonn.experiments.methods import takes_confounds
+
+    takes = {name: takes_confounds(name) for name in names}
+    blind = ", ".join(name for name in names if name != "majority" and not takes[name])
+    notes = []
+    for option_name, value, sentence in (
+        ("--confounds", confounds, "Confounds are not regressed out by"),
+        ("--harmonize", harmonize, "Sites are not harmonised by"),
+    ):
+        if value and not any(takes.values()):
+            raise InputError(
+                f"{option_name} has no effect on these methods; add isonn-aligned or edges, or leave it out"
+            )
+        if value and blind:
+            notes.append(f"{sentence} {blind}.")
+    return notes
+
+
+def _protocol(graphs: GraphSet, protocol: str | None, split: str | None, group: str | None, test: str | None) -> str:
+    """Return the protocol given by the options, or that for the kind of graphs."""
+    from isonn.experiments.protocols import PROTOCOLS
+    from isonn.experiments.source import TEST_COLUMN
+
     given = {"--protocol": protocol, "--split": split, "--test": test}
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) > 1:
         raise InputError(f"{asked[0]} and {asked[1]} both set the folds; give one of them")
-    if test is not None or (split is not None and split not in ("random", "scaffold")):
+    if test is not None or split is not None:
         if group is not None:
             raise InputError("--group has no effect on given folds; leave it out")
-        from isonn.experiments.source import TEST_COLUMN
-
+        if split in PROTOCOLS and split not in graphs.table:
+            raise InputError(
+                f"--split names a column, and {graphs.name} has no column {split!r}; use --protocol {split}"
+            )
         return f"column:{TEST_COLUMN if split is None else split}"
-    chosen = protocol if protocol is not None else split
-    if group is None:
-        return chosen
-    if chosen in ("paper", "released", "scaffold"):
-        raise InputError(f"--group cannot change the folds of {chosen}; use fair or random")
-    return f"{chosen or 'fair'}:{group}"
+    if group is not None:
+        if protocol in ("paper", "released", "scaffold"):
+            raise InputError(f"--group cannot change the folds of {protocol}; use fair or random")
+        return f"{protocol or 'fair'}:{group}"
+    chosen = protocol or ("random" if graphs.kind == "molecules" else "fair")
+    if chosen in ("fair", "random") and graphs.kind == "connectomes" and "subject" in graphs.table:
+        return f"{chosen}:subject"  # sessions of a subject stay in one fold
+    return chosen
 
 
-def _slow(rows: list[Row], permutations: list[Job], n_jobs: int) -> list[str]:
-    """Return the methods whose permutations would take too long."""
-    return [
+@dataclass(frozen=True)
+class _Asked:
+    """What was asked for.
+
+    Attributes:
+        rules: a sentence about the protocol, with the number of folds that were made.
+        jobs: one per method, fold and seed.
+        left_out: methods that cannot be used on the graphs, with the reason.
+    """
+
+    graphs: GraphSet
+    protocol: str
+    rules: str
+    seeds: int
+    jobs: Sequence[Job]
+    left_out: Mapping[str, str]
+
+
+def _plan(graphs: GraphSet, names: Sequence[str], protocol: str, seeds: int, given: Mapping[str, Any]) -> _Asked:
+    """Plan the jobs of the methods that can be used; raise `InputError` if none can."""
+    from isonn.experiments.jobs import plan
+    from isonn.experiments.protocols import about_run, find_protocol
+    from isonn.experiments.spec import load_spec
+    from isonn.experiments.study import given_settings, unsupported_reason
+
+    settings, candidates, left_out = {}, {}, {}
+    for name, (common, choices) in given_settings(load_spec("table"), graphs, names, protocol, given).items():
+        reason = unsupported_reason(name, common, graphs, choices)
+        if reason is None:
+            settings[name], candidates[name] = common, choices
+        else:
+            left_out[name] = reason
+    if not settings:
+        raise InputError("; ".join(left_out.values()))
+    jobs = plan(graphs, list(settings), settings, protocol, seeds, candidates)
+    rules = about_run(find_protocol(protocol).about, 1 + max((job.fold for job in jobs), default=0))
+    return _Asked(graphs, protocol, rules, seeds, jobs, left_out)
+
+
+def _rows(jobs: Sequence[Job], store: Store) -> list[Row]:
+    from isonn.experiments.spec import load_spec
+    from isonn.experiments.study import stored_rows
+
+    return stored_rows(jobs, store, load_spec("table"))
+
+
+def _permutations(asked: _Asked, number: int, store: Store, n_jobs: int) -> tuple[list[Job], list[str]]:
+    """Return the jobs with permuted targets, and the methods for which they would take too long."""
+    from isonn.experiments.jobs import permuted
+
+    if not number:
+        return [], []
+    every = permuted(asked.jobs, number)
+    slow = [
         row.method
-        for row in rows
-        if (row.fit_seconds or 0.0) * sum(job.method == row.method for job in permutations) / n_jobs
-        > PERMUTATION_SECONDS
+        for row in _rows(asked.jobs, store)
+        if (row.fit_seconds or 0.0) * sum(job.method == row.method for job in every) / n_jobs > PERMUTATION_SECONDS
+    ]
+    return [job for job in every if job.method not in slow], slow
+
+
+def _summary(asked: _Asked, rows: Sequence[Row], source: Source, store: Store) -> dict[str, Any]:
+    """Return the content of results.json."""
+    from isonn.experiments.study import about
+
+    return {
+        "dataset": about(asked.graphs),
+        "source": source.as_json(store.folder),
+        "protocol": {"name": asked.protocol, "about": asked.rules},
+        "seeds": asked.seeds,
+        "rows": [row.as_dict() for row in rows],
+        "left_out": dict(asked.left_out),
+    }
+
+
+def _notes(asked: _Asked, rows: Sequence[Row], slow: Sequence[str]) -> list[str]:
+    """Return the sentences below the table on what was run."""
+    from isonn.experiments.study import check_seeds
+    from isonn.experiments.tables import failures
+
+    few = check_seeds(asked.protocol, asked.seeds)
+    return [
+        *failures(rows),
+        *(f"{name} is left out: {reason}." for name, reason in asked.left_out.items()),
+        *([f"No permutations for {', '.join(slow)}: too slow."] if slow else []),
+        f"{_units(rows)}, {running.over_seeds(asked.seeds)}. Protocol {asked.protocol}: {asked.rules}.",
+        *([f"A quick look only: {few}."] if few else []),
     ]
 
 
-def _units(rows: list[Row]) -> str:
+def _page(asked: _Asked, rows: Sequence[Row], notes: Sequence[str]) -> str:
+    """Return the content of results.md."""
+    from isonn.experiments.tables import legend, markdown, remarks
+
+    text = "\n\n".join([*notes, *legend(rows), *remarks(rows)])
+    return f"# {asked.graphs.name}\n\n{markdown(rows)}\n{text}\n"
+
+
+def _print(rows: Sequence[Row], notes: Sequence[str], store: Store) -> None:
+    from isonn.experiments.tables import legend, remarks
+
+    running.print_rows(rows)
+    for sentence in [*notes, *legend(rows, running.terminal_width()), *remarks(rows)]:
+        typer.echo(sentence)
+    folder = store.folder
+    typer.echo(f"Results: {folder / 'results.json'}, .md, and one file per job in {folder / 'jobs'}.")
+
+
+def _units(rows: Sequence[Row]) -> str:
     from isonn.scores import METRICS
 
     kinds = {METRICS[name].percent for row in rows for name in row.metrics}
     return (
         "In percent" if kinds == {True} else "Accuracy and F1 in percent" if True in kinds else "In units of the target"
     )
-
-
-def _is_isonn(method: str) -> bool:
-    from isonn.experiments.methods import METHODS
-
-    return METHODS[method].estimator == "IsoNNClassifier"
-
-
-def _isonn_settings(
-    spec: Spec, dataset: str, method: str, protocol: str, given: Parameters
-) -> tuple[Parameters, tuple[Parameters, ...]]:
-    """Return the settings of the paper's model and the candidates to choose from, with those that --set gives."""
-    from isonn.experiments.study import table_settings
-
-    settings, candidates = table_settings(spec, dataset, method, protocol, given)
-    if "layers" in given:  # they replace k and c, and with them the candidates
-        whole = {**settings, **(candidates[0] if candidates else {})}
-        settings, candidates = {key: value for key, value in whole.items() if key not in ("k", "c")}, ()
-    for name in ("matching", "normalize"):
-        if name in given and settings.get(name) != given[name]:
-            raise InputError(
-                f"{name} {given[name]} contradicts method {method}, which has {name} {settings.get(name)}; "
-                f"leave one of them out"
-            )
-    return settings, candidates

@@ -187,8 +187,8 @@ Settings = Annotated[
     list[str] | None,
     option(
         MODEL,
-        "A parameter of the estimator, such as min_support=3 or view=labels; of the paper's model, the only one of "
-        "`evaluate`, k=3, epochs=50 or layers=[[2,3],[3,4]]. May be repeated.",
+        "A parameter of the estimator, such as min_support=3 or view=labels; of the paper's model k=3, epochs=50 or "
+        "layers=[[2,3],[3,4]]. `evaluate` gives it to every method that has it. May be repeated.",
         "--set",
         metavar="NAME=VALUE",
     ),

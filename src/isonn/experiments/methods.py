@@ -180,8 +180,23 @@ def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:
 
 def takes_confounds(name: str) -> bool:
     """Return whether a method regresses the confounds of graphs out of their connections."""
+    return bool(_estimator(METHODS[_full_name(name)], numbers=False).takes_confounds)
+
+
+def settings_of(name: str, numbers: bool = False) -> tuple[str, ...]:
+    """Return the settings that a method takes: the parameters of its estimator but those that define the method.
+
+    Example:
+        >>> settings_of("edges-svm")
+        ('C', 'fisher', 'size', 'random_state', 'harmonize')
+    """
     method = METHODS[_full_name(name)]
-    return bool(getattr(importlib.import_module(method.module), method.estimator).takes_confounds)
+    own = {*method.fixed, *method.changes}
+    return tuple(key for key in inspect.signature(_estimator(method, numbers)).parameters if key not in own)
+
+
+def _estimator(method: Method, numbers: bool) -> Any:
+    return getattr(importlib.import_module(method.module), (numbers and method.regressor) or method.estimator)
 
 
 def build(name: str, settings: Mapping[str, Any], seed: int, size: int, numbers: bool = False) -> GraphEstimator:
@@ -196,7 +211,7 @@ def build(name: str, settings: Mapping[str, Any], seed: int, size: int, numbers:
     method = METHODS[_full_name(name)]
     if numbers and not method.regressor:
         raise InputError(f"{name} predicts classes, not numbers; leave it out")
-    estimator = getattr(importlib.import_module(method.module), method.regressor if numbers else method.estimator)
+    estimator = _estimator(method, numbers)
     parameters = [name for name in inspect.signature(estimator).parameters if name not in method.fixed]
     unknown = sorted(set(settings) - set(parameters))
     if unknown:

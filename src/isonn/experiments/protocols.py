@@ -250,7 +250,7 @@ class Fair(_Grouped):
     folds = 10
     classes = ("accuracy", "f1", "auroc", "balanced_accuracy", "mcc")
     alike = "have the same structure"
-    remedy = "use --split random, which keeps together only graphs whose labels and attributes are equal too"
+    remedy = "use --protocol random, which keeps together only graphs whose labels and attributes are equal too"
 
     def groups(self, graphs: GraphSet) -> IntArray:
         """Group graphs that are equal up to relabelling, ignoring labels."""

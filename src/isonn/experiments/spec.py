@@ -112,7 +112,9 @@ class Spec:
         settings = {**self.settings, **self._entry(dataset, "settings")}
         registered = METHODS.get(method)
         if method in settings or registered is None or registered.variant_of is None:
-            return {**settings.get(method, {}), **changes}
+            chosen = {**settings.get(method, {}), **changes}
+            replaced = ("k", "c") if "layers" in changes else ()
+            return {key: value for key, value in chosen.items() if key not in replaced}
         base = registered.adapt(self.settings_for(dataset, registered.variant_of, changes))
         return {**base, **self.training_for(dataset, registered.training), **changes} if registered.training else base
 

@@ -13,7 +13,7 @@ import numpy as np
 from isonn.errors import DatasetError, InputError, MissingDependencyError
 from isonn.estimator import GraphClassifier
 from isonn.experiments.jobs import Job, plan, target_names
-from isonn.experiments.methods import METHODS, build, resolve_methods
+from isonn.experiments.methods import METHODS, build, resolve_methods, settings_of
 from isonn.experiments.protocols import find_protocol
 from isonn.experiments.rows import Row, absent_rows, in_words, summarize
 from isonn.experiments.spec import Spec, Sweep
@@ -218,6 +218,30 @@ def table_settings(
     if not find_protocol(protocol).chooses:
         return spec.settings_for(dataset, method, changes), ()
     return spec.candidates_for(dataset, method, changes)
+
+
+def given_settings(
+    spec: Spec, graphs: GraphSet, methods: Sequence[str], protocol: str, given: Mapping[str, Any]
+) -> dict[str, tuple[dict[str, Any], tuple[dict[str, Any], ...]]]:
+    """Return `table_settings` by method, with the settings that were given for each method that takes them.
+
+    Raises:
+        InputError: if no method takes one of the settings.
+    """
+    takes: dict[str, tuple[str, ...]] = {}
+    if given:
+        numbers = graphs.y is not None and target_kind(graphs.y) == "numbers"
+        takes = {method: settings_of(method, numbers) for method in methods}
+    for name in given:
+        if not any(name in names for names in takes.values()):
+            known = ", ".join(sorted({name for names in takes.values() for name in names})) or "none"
+            raise InputError(f"no method of {', '.join(methods)} takes the setting {name}; they take {known}")
+    return {
+        method: table_settings(
+            spec, graphs.name, method, protocol, {name: given[name] for name in given if name in takes[method]}
+        )
+        for method in methods
+    }
 
 
 def unsupported_reason(
