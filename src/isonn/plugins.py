@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from isonn.errors import InputError
+from isonn.errors import InputError, naming_the_extra
 
 T = TypeVar("T")
 
@@ -26,41 +27,46 @@ T = TypeVar("T")
 KINDS = ("matchers", "targets", "heads", "views", "readers", "drawers", "partitions", "editors", "protocols")
 
 
-class Registry(Generic[T]):
-    """What is registered for each kind of graph (``GraphSet.kind``): by a call, by an extra, or by another package.
+class Registry(dict[str, T]):
+    """What is registered at an extension point, by name: by isonn, by one of its extras, or by another package.
 
     Args:
         kind: the extension point, one of `KINDS`.
-        base: the class whose instances may be registered.
-        later: modules of extras by kind of graph, which register something when they are first needed.
+        later: modules of extras by name, which register something when they are first needed.
 
     Example:
-        >>> numbers = Registry("drawers", int)
-        >>> numbers.register("answer", 42)
+        >>> numbers = Registry("drawers")
+        >>> numbers["answer"] = 42
         >>> numbers.find("answer"), numbers.find("question")
         (42, None)
+        >>> numbers.named("question", "number")
+        Traceback (most recent call last):
+        isonn.errors.InputError: number='question' is unknown; use one of 'answer'
     """
 
-    def __init__(self, kind: str, base: type[Any], later: Mapping[str, str] | None = None) -> None:
-        self.kind, self.base, self.later = kind, base, dict(later or {})
-        self.entries: dict[str, T] = {}
-
-    def register(self, name: str, entry: T) -> None:
-        """Use an entry for a kind of graph, instead of an earlier one."""
-        if not isinstance(entry, self.base):
-            raise InputError(f"{entry!r} is not a {self.base.__name__}; give an instance of a subclass")
-        self.entries[name] = entry
+    def __init__(self, kind: str, later: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self.kind, self.later = kind, dict(later or {})
 
     def find(self, name: str) -> T | None:
-        """Return the entry of a kind of graph; None if there is none, or if its extra is not installed."""
-        if name and name not in self.entries:
-            load_plugin(self.kind, name)
-        if name not in self.entries and name in self.later:
-            try:
-                importlib.import_module(self.later[name])
-            except ImportError:
-                return None
-        return self.entries.get(name)
+        """Return the entry of a name; None if there is none, or if its extra is not installed."""
+        with suppress(ImportError):
+            self._import(name)
+        return self.get(name)
+
+    def named(self, name: Any, parameter: str) -> T:
+        """Return the entry of a name that a user gave for a parameter; raise `InputError` if there is none."""
+        if isinstance(name, str):
+            with naming_the_extra(f"{parameter}={name!r}"):
+                self._import(name)
+        if not isinstance(name, str) or name not in self:
+            names = ", ".join(map(repr, dict.fromkeys([*self, *self.later])))
+            raise InputError(f"{parameter}={name!r} is unknown; use one of {names}")
+        return self[name]
+
+    def _import(self, name: str) -> None:
+        if name and name not in self and not load_plugin(self.kind, name) and name in self.later:
+            importlib.import_module(self.later[name])
 
 
 def load_plugin(kind: str, name: str) -> bool:

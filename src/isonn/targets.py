@@ -16,7 +16,7 @@ from scipy.special import expit, softmax
 
 from isonn.errors import InputError
 from isonn.packing import Floats, to_numpy
-from isonn.plugins import load_plugin
+from isonn.plugins import Registry
 
 if TYPE_CHECKING:
     from torch import nn
@@ -149,7 +149,7 @@ class Target(ABC):
 
 
 #: All targets by name.
-TARGETS: dict[str, type[Target]] = {}
+TARGETS: Registry[type[Target]] = Registry("targets")
 
 
 def register_target(cls: type[Target]) -> type[Target]:
@@ -167,9 +167,7 @@ def register_target(cls: type[Target]) -> type[Target]:
 
 def target_from(stored: dict[str, Any]) -> Target:
     """Restore a target from `Target.describe`."""
-    if stored["name"] not in TARGETS:
-        load_plugin("targets", stored["name"])
-    return TARGETS[stored["name"]].restore(stored)
+    return TARGETS.named(stored["name"], "target").restore(stored)
 
 
 @register_target

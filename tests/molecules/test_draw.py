@@ -85,6 +85,6 @@ def test_a_large_molecule_is_drawn_around_its_marks():
 def test_without_rdkit_the_plain_drawing_stays(nitrobenzene, monkeypatch):
     from isonn.report import draw
 
-    monkeypatch.delitem(draw._DRAWERS.entries, "molecules", raising=False)
+    monkeypatch.delitem(draw._DRAWERS, "molecules", raising=False)
     monkeypatch.setitem(sys.modules, "isonn.molecules.draw", None)
     assert find_drawer("molecules").name == "graph"

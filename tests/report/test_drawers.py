@@ -45,7 +45,7 @@ def drawers():
     register_drawer("blocks", Blocks())
     dense = isonn.as_graphset([np.ones((90, 90)) - np.eye(90)])[0]
     yield {"": find_drawer("graph"), "matrix": drawer_of(dense), "blocks": find_drawer("blocks")}
-    draw._DRAWERS.entries.pop("blocks")
+    draw._DRAWERS.pop("blocks")
 
 
 @pytest.fixture

@@ -204,7 +204,7 @@ def test_a_view_from_outside_serves_the_estimator(given, parity, mutag, tmp_path
         (("labels", "magic"), "view='magic' is unknown"),
         (3, "view=3 is not a view; use 'auto', or one or several names"),
         ((), r"view=\(\) is not a view"),
-        ((3,), "view=3 is not a name; use one of"),
+        ((3,), "view=3 is unknown; use one of"),
     ],
 )
 def test_views_that_are_none_are_refused(view, complaint):

@@ -23,7 +23,7 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes, twin_groups
 from isonn.graphs.splits import Fold, balanced_folds, grouped_folds, released_folds
 from isonn.packing import IntArray
-from isonn.plugins import load_plugin
+from isonn.plugins import Registry
 from isonn.seeding import derive_seed
 from isonn.targets import target_kind
 
@@ -125,7 +125,7 @@ class Protocol(ABC):
         return graphs.table[self.column]
 
 
-PROTOCOLS: dict[str, type[Protocol]] = {}
+PROTOCOLS: Registry[type[Protocol]] = Registry("protocols")
 
 
 def register_protocol(cls: type[Protocol]) -> type[Protocol]:
@@ -144,9 +144,10 @@ def register_protocol(cls: type[Protocol]) -> type[Protocol]:
 def find_protocol(text: str) -> Protocol:
     """Return the protocol of a name such as ``fair`` or ``random:site``."""
     name, _, column = text.partition(":")
-    if name in PROTOCOLS or (load_plugin("protocols", name) and name in PROTOCOLS):
-        return PROTOCOLS[name](column)
-    raise InputError(unknown_name("protocol", name, PROTOCOLS))
+    protocol = PROTOCOLS.find(name)
+    if protocol is None:
+        raise InputError(unknown_name("protocol", name, PROTOCOLS))
+    return protocol(column)
 
 
 @register_protocol

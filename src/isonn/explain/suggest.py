@@ -184,7 +184,7 @@ class GraphEditor(Editor):
         return join_graphs(list(proposals), **names), list(range(len(proposals)))
 
 
-_EDITORS: Registry[Editor] = Registry("editors", Editor, {"molecules": "isonn.molecules.suggest"})
+_EDITORS: Registry[Editor] = Registry("editors", {"molecules": "isonn.molecules.suggest"})
 
 
 def register_editor(kind: str, editor: Editor) -> None:
@@ -194,7 +194,9 @@ def register_editor(kind: str, editor: Editor) -> None:
         kind: the kind of graphs, as in ``GraphSet.kind``.
         editor: an instance of a subclass of `Editor`.
     """
-    _EDITORS.register(kind, editor)
+    if not isinstance(editor, Editor):
+        raise InputError(f"{editor!r:.60} is not a Editor; give an instance of a subclass")
+    _EDITORS[kind] = editor
 
 
 def find_editor(kind: str) -> Editor:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.errors import InputError
 from isonn.graphs.edit import delete_nodes
 from isonn.graphs.graph import Graph
 from isonn.plugins import Registry
@@ -112,7 +113,7 @@ class Partition(ABC):
         return delete_nodes(graph, nodes)
 
 
-_PARTITIONS: Registry[Partition] = Registry("partitions", Partition, {"molecules": "isonn.molecules.units"})
+_PARTITIONS: Registry[Partition] = Registry("partitions", {"molecules": "isonn.molecules.units"})
 
 
 def register_partition(kind: str, partition: Partition) -> None:
@@ -122,7 +123,9 @@ def register_partition(kind: str, partition: Partition) -> None:
         kind: the kind of graphs, as in ``GraphSet.kind``.
         partition: an instance of a subclass of `Partition`.
     """
-    _PARTITIONS.register(kind, partition)
+    if not isinstance(partition, Partition):
+        raise InputError(f"{partition!r:.60} is not a Partition; give an instance of a subclass")
+    _PARTITIONS[kind] = partition
 
 
 def find_partition(kind: str) -> Partition | None:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from typing_extensions import Self
 
-from isonn.errors import InputError
 from isonn.heads.calibration import Blend, calibration_error, fit_blend
 from isonn.heads.data import Distinct, Inputs
 from isonn.packing import Floats
-from isonn.plugins import load_plugin
+from isonn.plugins import Registry
 from isonn.targets import Target
 
 
@@ -175,7 +174,7 @@ class Head(ABC):
 
 
 #: All heads by name.
-HEADS: dict[str, type[Head]] = {}
+HEADS: Registry[type[Head]] = Registry("heads")
 
 
 def register_head(cls: type[Head]) -> type[Head]:
@@ -213,8 +212,4 @@ def get_head(name: Any) -> type[Head]:
         >>> get_head("linear").additive
         True
     """
-    if isinstance(name, str) and name not in HEADS:
-        load_plugin("heads", name)
-    if not isinstance(name, str) or name not in HEADS:
-        raise InputError(f"head={name!r} is unknown; use one of {', '.join(map(repr, HEADS))}")
-    return HEADS[name]
+    return HEADS.named(name, "head")

@@ -15,7 +15,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from isonn.errors import InputError
-from isonn.plugins import load_plugin
+from isonn.plugins import Registry
 
 
 class Matcher(ABC):
@@ -100,7 +100,7 @@ class Matcher(ABC):
 
 
 #: All matchers by name.
-MATCHERS: dict[str, Matcher] = {}
+MATCHERS: Registry[Matcher] = Registry("matchers")
 
 
 def register_matcher(matcher: Matcher) -> None:
@@ -129,11 +129,7 @@ def matcher_named(name: str) -> Matcher:
         >>> isonn.matching.matcher_named("exact").exact
         True
     """
-    if isinstance(name, str) and name not in MATCHERS:
-        load_plugin("matchers", name)
-    if not isinstance(name, str) or name not in MATCHERS:
-        raise InputError(f"matching={name!r} is unknown; use one of {', '.join(map(repr, MATCHERS))}")
-    return MATCHERS[name]
+    return MATCHERS.named(name, "matching")
 
 
 def best_permutation(template: Tensor, region: Tensor, matching: str = "exact") -> Tensor:

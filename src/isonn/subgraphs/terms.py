@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from isonn.graphs.columns import ends_of
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray, stored_array
+from isonn.plugins import Registry
 
 #: Weight of the terms in sums; a view has weight 1.
 TERM_WEIGHT = 0.3
@@ -82,15 +82,14 @@ class SizeCounts(Terms):
 
 
 #: Further terms by kind of graphs; kinds of extras are imported on first use.
-TERMS: dict[str, Terms] = {}
-_LATER = {"molecules": "isonn.molecules.terms"}
+TERMS: Registry[Terms] = Registry("terms", {"molecules": "isonn.molecules.terms"})
 
 
 def terms_of(kind: str) -> list[Terms]:
     """Return the terms of a kind of graphs: their size, then those of the kind."""
-    if kind not in TERMS and kind in _LATER:
-        importlib.import_module(_LATER[kind])
-    return [SizeCounts(), *([TERMS[kind]] if kind in TERMS else [])]
+    # without its extra a kind would lose columns that a model reads, so that is an error
+    terms = TERMS.named(kind, "terms") if kind in TERMS.later else TERMS.find(kind)
+    return [SizeCounts(), *([] if terms is None else [terms])]
 
 
 def term_names(kind: str) -> list[str]:

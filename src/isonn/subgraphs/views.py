@@ -11,7 +11,6 @@ chooses which labels, attributes and weights of a graph count, and combines them
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -20,10 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from typing_extensions import Self
 
-from isonn.errors import InputError, naming_the_extra
+from isonn.errors import InputError
 from isonn.explain.template import EdgeFacts, NodeFacts
 from isonn.packing import IntArray
-from isonn.plugins import load_plugin
+from isonn.plugins import Registry
 from isonn.subgraphs.levels import EXACT_DEGREES, degree_levels, degree_values
 
 if TYPE_CHECKING:
@@ -155,9 +154,7 @@ class View(ABC):
 
 
 #: All views by name.
-VIEWS: dict[str, type[View]] = {}
-#: Views that need an extra, with the module that registers each.
-_LATER = {"elements": "isonn.molecules.views"}
+VIEWS: Registry[type[View]] = Registry("views", {"elements": "isonn.molecules.views"})
 
 
 def register_view(cls: type[View]) -> type[View]:
@@ -188,17 +185,7 @@ def get_view(name: Any) -> View:
     """
     if isinstance(name, View):
         return name
-    names = ", ".join(map(repr, [*VIEWS, *(later for later in _LATER if later not in VIEWS)]))
-    if not isinstance(name, str):
-        raise InputError(f"view={name!r} is not a name; use one of {names}")
-    if name not in VIEWS:
-        load_plugin("views", name)
-    if name not in VIEWS and name in _LATER:
-        with naming_the_extra(f"view={name!r}"):
-            importlib.import_module(_LATER[name])
-    if name not in VIEWS:
-        raise InputError(f"view={name!r} is unknown; use one of {names}")
-    return VIEWS[name]()
+    return VIEWS.named(name, "view")()
 
 
 #: The views of ``view="auto"``, by kind of graphs. Atom labels already contain what "refined" adds, and elements alone
