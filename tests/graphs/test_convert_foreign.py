@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import isonn
 from isonn.errors import InputError, IsoNNWarning
 from isonn.graphs.convert import as_graphset
 
@@ -57,8 +58,9 @@ def test_networkx_labels_and_names_are_read():
     assert_array_equal(graphs[0].edges, [[0, 1], [1, 0]])
 
 
-def test_ids_that_are_not_strings_name_nothing():
-    assert as_graphset([nx.path_graph(2), nx.Graph([("a", "b")])]).node_names is None
+def test_numbers_in_order_name_nothing():
+    assert as_graphset([nx.path_graph(2), nx.cycle_graph(3)]).node_names is None
+    assert as_graphset([nx.path_graph(2), nx.Graph([("a", "b")])]).node_names.tolist() == ["0", "1", "a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -336,7 +338,10 @@ def test_attributes_beside_labels_are_said_to_be_left_out_once(convert):
         labels = [as_graphset(graphs).node_labels for _ in range(3)]
     assert_array_equal(labels, [["host"] * 16] * 3)
     said = [str(warning.message) for warning in warned]
-    assert said[0] == "node labels are read from 'label'; the other attributes (load) are left out (docs/data.md)"
+    assert (
+        said[0]
+        == "node labels are read from 'label'; the other attributes (load) are left out; label_from=... reads another"
+    )
     assert len(said) == 2  # the other is of edges
 
 
@@ -392,3 +397,58 @@ def test_names_given_beside_the_graphs_are_kept():
     assert (graphs.class_names, graphs.target_names) == ({0: "healthy", 1: "ill"}, ("state",))
     assert graphs[1].row == {"age": 40}
     assert as_graphset(list(graphs), graphs.y).ids.tolist() == ["17", "18"]
+
+
+def test_nodes_of_networkx_in_another_order_keep_their_ids():
+    graph = nx.Graph([(7, 3), (3, 9)])
+    (converted,) = as_graphset([graph])
+    assert converted.node_names.tolist() == ["7", "3", "9"]
+    assert not converted.has_named_nodes  # ids are no names in words
+    assert as_graphset([nx.path_graph(3)]).node_names is None
+    assert as_graphset([nx.grid_2d_graph(1, 2)])[0].node_names.tolist() == ["(0, 0)", "(0, 1)"]
+
+
+def test_an_explanation_names_the_ids_of_networkx():
+    graphs, y = [], []
+    for i in range(40):
+        graph = nx.path_graph(6)
+        nx.set_node_attributes(graph, "p", "label")
+        order = np.random.default_rng(i).permutation(6).tolist()
+        if i % 2:
+            graph.nodes[2]["label"] = "tank"
+        graphs.append(nx.relabel_nodes(graph, dict(enumerate(order))))
+        y.append(i % 2)
+    clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs, y)
+    tank = next(node for node, label in graphs[1].nodes(data="label") if label == "tank")
+    explanation = clf.explain(graphs[1])
+    assert explanation.node_name(list(graphs[1]).index(tank)) == f"tank {tank}"
+
+
+@pytest.mark.parametrize("convert", [lambda graph: graph, as_igraph], ids=["networkx", "igraph"])
+def test_edges_of_weight_zero_are_counted_in_a_warning(convert):
+    graph = nx.path_graph(4)
+    nx.set_edge_attributes(graph, {edge: float(edge[0] != 0) for edge in graph.edges}, "weight")
+    with pytest.warns(IsoNNWarning, match="2 of 6 edges .* have weight 0 and count as no edge"):
+        assert len(as_graphset([convert(graph)])[0].edges) == 4
+
+
+def test_targets_that_only_some_graphs_have_are_left_out_with_a_warning(pyg):
+    import torch
+
+    graphs = [data_of(pyg, 3, 0, y=torch.tensor([1])), data_of(pyg, 3, 1)]
+    with pytest.warns(IsoNNWarning, match="y is left out: graph 1 of 2 has no y"):
+        assert as_graphset(graphs).y is None
+    with pytest.warns(IsoNNWarning, match=r"y is left out: .* shapes such as \(3,\); give \(1, t\)"):
+        assert as_graphset([data_of(pyg, 3, 0, y=torch.zeros(3))] * 2).y is None
+    assert as_graphset([data_of(pyg, 3, 0, y=torch.zeros(1, 3))] * 2).y.shape == (2, 3)
+
+
+@pytest.mark.parametrize("one_hot_first", [True, False])
+def test_a_one_hot_label_among_attributes_is_named(pyg, one_hot_first):
+    import torch
+
+    label, numbers = torch.eye(3), torch.tensor([[0.3], [0.7], [1.2]])
+    columns = [label, numbers] if one_hot_first else [numbers, label]
+    place = "0 to 2" if one_hot_first else "1 to 3"
+    with pytest.warns(IsoNNWarning, match=f"columns {place} of x look like a one-hot label"):
+        as_graphset([data_of(pyg, 3, 0, x=torch.cat(columns, dim=1))] * 2)

@@ -245,14 +245,15 @@ class Explanation:
             node: number of the node.
 
         Returns:
-            its name, such as "Precuneus L"; without names its label and number, such as "N 14".
+            its name, such as "Precuneus L"; without names, or with numbers as names, its label and number: "N 14".
         """
+        number = str(input_nodes(self.graph)[node])
         if self.graph.node_names is not None:
-            return str(self.graph.node_names[node])
-        if self.graph.node_labels is None:
-            return str(node)
+            number = str(self.graph.node_names[node])
+        if self.graph.has_named_nodes or self.graph.node_labels is None:
+            return number
         label = self.graph.node_labels[node].item()
-        return f"{self.label_names.get(label, label)} {input_nodes(self.graph)[node]}"
+        return f"{self.label_names.get(label, label)} {number}"
 
     def without(self, match: Match | Reason | int | Sequence[Match | int]) -> Floats | None:
         """Run the model without a reason or some matches and return the probabilities (or values), shape (outputs,).

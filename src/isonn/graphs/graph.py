@@ -118,6 +118,11 @@ class Graph:
         """
         return Graph.unchecked(**{key: value for key, value in vars(self).items() if key != "adjacency"} | columns)
 
+    @property
+    def has_named_nodes(self) -> bool:
+        """Whether nodes have names, rather than none or numbers such as the ids of another library."""
+        return self.node_names is not None and not all(name.isdecimal() for name in self.node_names.tolist())
+
     @cached_property
     def adjacency(self) -> NDArray[np.float64]:
         """The adjacency matrix, read-only, of shape (n, n)."""

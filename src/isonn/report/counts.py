@@ -52,7 +52,7 @@ class Holders:
         title = reason.name or reason.smiles
         if title and self._titles is not None:
             return np.array([title in titles for titles in self._titles])
-        if reason.graph.node_names is not None or len(reason.nodes) > LARGEST or suits(reason.graph):
+        if reason.graph.has_named_nodes or len(reason.nodes) > LARGEST or suits(reason.graph):
             return None
         key = piece_key(reason.graph, reason.nodes)
         if key not in self._held:

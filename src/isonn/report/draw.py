@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isonn.errors import InputError
 from isonn.explain.template import Template
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.packing import Floats
@@ -202,7 +203,6 @@ class Drawer(ABC):
 #: Drawers by kind of graph; "matrix" and "graph" are for graphs without a kind, dense ones and others.
 _DRAWERS: Registry[Drawer] = Registry(
     "drawers",
-    Drawer,
     {
         "graph": "isonn.report.node_link",
         "matrix": "isonn.report.matrix",
@@ -219,7 +219,9 @@ def register_drawer(kind: str, drawer: Drawer) -> None:
         kind: the kind of graphs, as in ``GraphSet.kind``.
         drawer: an instance of a subclass of `Drawer`.
     """
-    _DRAWERS.register(kind, drawer)
+    if not isinstance(drawer, Drawer):
+        raise InputError(f"{drawer!r:.60} is not a Drawer; give an instance of a subclass")
+    _DRAWERS[kind] = drawer
 
 
 def find_drawer(kind: str) -> Drawer:
@@ -441,12 +443,11 @@ class Symbols:
 
     def name(self, graph: Graph, node: int) -> str:
         """Return the name of a node, or its label and number."""
-        if graph.node_names is not None:
-            return shortened(str(graph.node_names[node]))
-        if graph.node_labels is None:
-            return str(node)
+        number = str(node) if graph.node_names is None else shortened(str(graph.node_names[node]))
+        if graph.has_named_nodes or graph.node_labels is None:
+            return number
         label = graph.node_labels.tolist()[node]
-        return f"{shortened(self.names[label])} {node}" if label in self.names else str(node)
+        return f"{shortened(self.names[label])} {number}" if label in self.names else number
 
 
 def symbols_of(

@@ -115,7 +115,7 @@ def reason_words(reason: Any) -> str:
             names[0] = f"regions {names[0]}"
         rest = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
         return connections([*map(shortened, names[:NAMED]), *rest])
-    if reason.graph.node_names is not None:
+    if reason.graph.has_named_nodes:
         return listed(names)
     if reason.graph.node_labels is None and suits(reason.graph):
         return f"nodes {listed(names)}"

@@ -32,7 +32,7 @@ class Links:
         pairs: the nodes of each link.
         directed: whether a link has one direction; else it is two cells, and a loop is one.
         nodes, edges: the attributes of each node and link.
-        names: one per node; they count only if those of all graphs are strings.
+        names: one per node; they count unless they are the numbers of the nodes in order.
         id: the name of the graph.
     """
 
@@ -45,7 +45,7 @@ class Links:
 
 
 def networkx_links(graph: Any) -> Links:
-    """Read a graph of NetworkX; nodes that are strings are names."""
+    """Read a graph of NetworkX; its nodes are names."""
     number = {node: position for position, node in enumerate(graph)}
     edges = list(graph.edges(data=True))
     return Links(
@@ -76,9 +76,29 @@ def graphs_from_links(links: Sequence[Links], label_from: str | None, edge_label
     label = _chosen("node", label_from, [attributes for graph in links for attributes in graph.nodes])
     edge_label = _chosen("edge", edge_label_from, [attributes for graph in links for attributes in graph.edges])
     graphs = [_graph(graph, f"graph {i} of {len(links)}", label, edge_label) for i, graph in enumerate(links)]
-    if all(isinstance(name, str) for graph in links for name in graph.names):
-        graphs = [graph.but_with(node_names=np.array(each.names)) for graph, each in zip(graphs, links, strict=True)]
+    warn_of_zero_weights(graphs)
+    names = [list(map(str, graph.names)) for graph in links]
+    if _are_names(links) and all(len(set(each)) == len(each) for each in names):
+        graphs = [graph.but_with(node_names=np.array(each)) for graph, each in zip(graphs, names, strict=True)]
     return graphs
+
+
+def _are_names(links: Sequence[Links]) -> bool:
+    """Return whether the names of nodes say more than their numbers do: other ids, or another order."""
+    every = [name for graph in links for name in graph.names]
+    return None not in every and every != [number for graph in links for number in range(len(graph.names))]
+
+
+def warn_of_zero_weights(graphs: Sequence[Graph]) -> None:
+    """Warn of edges that were given with weight 0, which no longer are edges."""
+    zeros = [int((graph.weights == 0).sum()) for graph in graphs if graph.weights is not None]
+    if any(zeros):
+        warnings.warn(
+            f"{sum(zeros)} of {sum(len(graph.edges) for graph in graphs)} edges (one in each direction) have weight 0 "
+            f"and count as no edge; shift the weights, or use edge labels",
+            IsoNNWarning,
+            stacklevel=2,
+        )
 
 
 def _chosen(what: str, wanted: str | None, attributes: Sequence[Mapping[Any, Any]]) -> str | None:
@@ -90,7 +110,7 @@ def _chosen(what: str, wanted: str | None, attributes: Sequence[Mapping[Any, Any
     numbers = [value for value in values if isinstance(value, (float, np.floating)) and value % 1]
     if are_too_many_classes(Counter(numbers).values()):
         argument, instead = (
-            ("label_from", "use them as node attributes (docs/data.md)")
+            ("label_from", "use them as node attributes of the GraphSet")
             if what == "node"
             else ("edge_label_from", "call the attribute weight")
         )
@@ -111,10 +131,11 @@ def choose_attribute(what: str, wanted: str | None, present: set[str], usual: st
     if wanted == AUTO and unread:
         others = ", ".join(unread[:5]) + (", ..." if len(unread) > 5 else "")
         message = (
-            f"{what} labels are read from {usual!r}; the other attributes ({others}) are left out (docs/data.md)"
+            f"{what} labels are read from {usual!r}; the other attributes ({others}) are left out; "
+            f"{argument}=... reads another"
             if usual in present
             else f"no {what} has the attribute {usual!r}, so {what}s have no labels; "
-            f"isonn.as_graphset(X, {argument}=...) reads them from one of {others} (docs/data.md)"
+            f"isonn.as_graphset(X, {argument}=...) reads them from one of {others}"
         )
         if message not in _GIVEN:
             warnings.warn(message, IsoNNWarning, stacklevel=2)

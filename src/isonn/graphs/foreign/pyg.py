@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from isonn.errors import InputError, IsoNNWarning
 from isonn.graphs.checks import MAX_NODES
-from isonn.graphs.foreign.links import choose_attribute, merge_parallel
+from isonn.graphs.foreign.links import choose_attribute, merge_parallel, warn_of_zero_weights
 from isonn.graphs.graph import Graph
 from isonn.packing import IntArray, to_numpy
 
@@ -70,6 +70,7 @@ def from_pyg(
                 row={key: getattr(data, key) for key in sorted(texts - {"name"})},
             )
         )
+    warn_of_zero_weights(parts)
     return parts, _collected_y([getattr(data, "y", None) for data in graphs])
 
 
@@ -89,14 +90,40 @@ def _number_of_nodes(data: Any, i: int, total: int) -> int:
 
 
 def _collected_y(targets: list[Any]) -> NDArray[Any] | None:
-    """Return ``y`` of all graphs, if each has one element or one row of the same length."""
-    if any(target is None for target in targets):
+    """Return ``y`` of all graphs, if each has one element or one row of the same length; warn if only some have."""
+    values = [_tensor(target, "y") for target in targets if target is not None]
+    if not values:
         return None
-    values = [_tensor(target, "y") for target in targets]
+    if len(values) < len(targets):
+        i = next(i for i, target in enumerate(targets) if target is None)
+        _leave_out_y(f"graph {i} of {len(targets)} has no y while others have; give it to every graph")
+        return None
     if all(value.size == 1 for value in values):
         return np.concatenate([value.reshape(1) for value in values])
-    rows = all(value.ndim == 2 and len(value) == 1 and value.shape == values[0].shape for value in values)
-    return np.concatenate(values) if rows and values[0].size else None
+    if all(value.ndim == 2 and len(value) == 1 and value.shape == values[0].shape for value in values):
+        return np.concatenate(values)
+    _leave_out_y(f"the y of graphs have shapes such as {values[0].shape}; give (1, t) for t targets of a graph")
+    return None
+
+
+def _leave_out_y(reason: str) -> None:
+    warnings.warn(f"y is left out: {reason}", IsoNNWarning, stacklevel=2)
+
+
+def _warn_of_one_hot(columns: list[NDArray[Any]], name: str) -> None:
+    """Warn if the first or last attributes look like a one-hot label, of which attributes keep a few levels only."""
+    table = np.concatenate(columns)
+    binary = ((table == 0) | (table == 1)).all(axis=0)
+    first = int(np.argmin(binary))  # the first column that is not binary
+    last = int(np.argmin(binary[::-1]))
+    for start, stop in ((0, first), (len(binary) - last, len(binary))):
+        if stop - start > 1 and (table[:, start:stop].sum(axis=1) == 1).all():
+            warnings.warn(
+                f"columns {start} to {stop - 1} of {name} look like a one-hot label and are read as attributes; keep "
+                f"the others in {name}, and give data.z = {name}[:, {start}:{stop}].argmax(dim=1) and label_from='z'",
+                IsoNNWarning,
+                stacklevel=2,
+            )
 
 
 def _edge_index(data: Any, i: int, total: int) -> IntArray:
@@ -158,4 +185,6 @@ def _features(
         return [column[:, 0] for column in columns], None
     if not single and all(((c == 0) | (c == 1)).all() and (c.sum(axis=1) == 1).all() for c in columns):
         return [column.argmax(axis=1) for column in columns], None
+    if not single and len(columns[0]):
+        _warn_of_one_hot(columns, name)
     return None, columns

@@ -76,7 +76,7 @@ class SavedReader(Reader):
             graphs = GraphSet(
                 **columns,
                 table=table,
-                name=str(about["name"]),
+                name=_name(about, path),
                 kind=str(about["kind"]),
                 target_names=tuple(map(str, about["target_names"])),
                 confounds=tuple(map(str, about.get("confounds", ()))),
@@ -89,9 +89,9 @@ class SavedReader(Reader):
         return graphs
 
     def title(self, path: Path) -> str:
-        """Return the name under which the set was saved."""
+        """Return the name under which the set was saved; that of the file if it had none."""
         try:
-            return str(_description(path)["name"])
+            return _name(_description(path), path)
         except (OSError, *DAMAGE):
             return path.stem
 
@@ -102,6 +102,10 @@ READER = SavedReader()
 def _description(path: Path) -> Any:
     with zipfile.ZipFile(path) as archive:
         return json.loads(archive.read(_DESCRIPTION))
+
+
+def _name(about: Any, path: Path) -> str:
+    return path.stem if about["name"] == GraphSet.name else str(about["name"])
 
 
 def save(graphs: GraphSet, path: Path) -> None:
