@@ -23,7 +23,7 @@ COMMANDS = "evaluate reproduce fit predict explain suggest findings alerts repor
 
 app = typer.Typer(
     name="isonn",
-    help="Classify graphs and show the subgraphs behind each prediction.",
+    help="Predict classes and numbers for graphs and show the subgraphs behind each prediction.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -42,7 +42,7 @@ def start(
     show: Annotated[bool, flag(None, "Print the version and exit.", "--version")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Classify graphs and show the subgraphs behind each prediction."""
+    """Predict classes and numbers for graphs and show the subgraphs behind each prediction."""
     if show:
         import isonn
 

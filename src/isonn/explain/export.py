@@ -31,10 +31,10 @@ def as_text(e: Explanation, top: int) -> str:
     lines += [f"  {reason}" for reason in e.reasons[:top]]
     if e.reasons and e.exact:
         rest = e.score - e.base - sum(reason.contribution for reason in e.reasons[:top])
-        lines.append(f"  {e.effect_text(rest)}  everything else, see units and terms")
+        lines.append(f"  {e.effect_text(rest)}  everything else (in units and terms)")
     if not e.reasons and e.exact:
         rest = e.score - e.base
-        whole = "the graph as a whole, see terms" if abs(rest) > ROUNDING else "no part of this graph counts"
+        whole = "the graph as a whole (in terms)" if abs(rest) > ROUNDING else "no part of this graph counts"
         lines.append(f"  {e.effect_text(rest)}  {whole}")
     for match in e.matches[:top] if not e.reasons and not e.exact else ():
         places = [", ".join(map(e.node_name, nodes)) for nodes in (match.nodes, match.columns) if nodes is not None]

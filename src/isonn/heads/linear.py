@@ -24,7 +24,7 @@ from isonn.targets import Target
 DUAL_GRAPHS = 8000
 #: Number of graphs on which the penalty is chosen; a decomposition takes two seconds.
 PENALTY_GRAPHS = 1500
-#: Candidate penalties; the features of a graph have norm 1.
+#: Candidate penalties.
 PENALTIES = 10.0 ** np.arange(-4.0, 1.51, 0.25)
 #: Residuals are clipped here when a penalty for classes is chosen.
 LARGEST_SQUARE = 4.0

@@ -52,8 +52,8 @@ class Sample(NamedTuple):
 def sample_subgraphs(graphs: CodedGraphs, i: int, k: int, limit: int, seed: int) -> Sample:
     """Draw ``limit`` k-node subgraphs of graph i, or MOST_SAMPLES.
 
-    The choice does not depend on node order, because the graph is first put into canonical order; graphs with equal
-    codes have equal samples.
+    The choice does not depend on node order in graphs of up to 5,000 nodes, because these are first put into canonical
+    order; graphs with equal codes have equal samples.
     """
     nodes = slice(graphs.node_offsets[i], graphs.node_offsets[i + 1])
     cells = slice(graphs.edge_offsets[i], graphs.edge_offsets[i + 1])
