@@ -102,6 +102,30 @@ def test_rules_of_mutagenicity_are_in_no_conflict_with_a_model_of_something_else
     assert "CONFLICT" not in page
 
 
+def test_dossiers_are_those_of_the_rows_that_are_written(folder, tmp_path):
+    """Not of rows that are no molecules, nor of rows that --top leaves out."""
+    model = folder / "classes-model"
+    done = run("predict", model, "CCCO", "C1CC", "CCCN", "CCCC#N", "--dossier", tmp_path / "all")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["0.html", "2.html", "3.html"]
+    assert "1 of 4 rows have a problem" in done.stderr
+    assert "CCCN" in (tmp_path / "all" / "2.html").read_text()
+    out = tmp_path / "best.csv"
+    best = run("predict", model, "C1CC", "CCCN", "CCCO", "--top", 1, "--out", out, "--dossier", tmp_path / "best")
+    assert best.returncode == 0, best.stderr
+    assert [path.name for path in (tmp_path / "best").iterdir()] == ["2.html"]
+    again = run("predict", model, "CCCN", "--out", out, "--resume", "--dossier", tmp_path / "none")
+    assert again.returncode == 2
+    assert "choose another --out" in again.stderr
+
+
+def test_a_dossier_that_fails_leaves_no_folder(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("isonn.report.dossier.Dossier.to_html", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError, match="division"):
+        run("predict", folder / "classes-model", "CCCO", "--dossier", tmp_path / "pages")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_dossier_without_about_says_what_is_missing(folder, tmp_path):
     done = run("dossier", folder / "classes-model", folder / "classes.csv", "--out", tmp_path / "dossier.json")
     assert done.returncode == 0, done.stderr

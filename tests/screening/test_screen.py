@@ -389,12 +389,24 @@ def test_the_unit_of_a_number_is_in_the_header(tmp_path, column, cell):
 def test_true_values_are_read_as_the_model_reads_them():
     nan = float("nan")
     words, numbers = Classes(np.array(["no", "yes"])), Classes(np.array([-1, 1]))
-    np.testing.assert_equal(read_truth(words, ["Yes", " no ", "", "perhaps"]), [1, 0, nan, nan])
-    np.testing.assert_equal(read_truth(numbers, ["1", "1.0", "-1", "2", "x"]), [1, 1, 0, nan, nan])
+    read, unknown = read_truth(words, ["Yes", " no ", "", "perhaps"])
+    np.testing.assert_equal(read, [1, 0, nan, nan])
+    assert unknown == {"perhaps": 1}
+    read, unknown = read_truth(numbers, ["1", "1.0", "-1", "2", "x", "2"])
+    np.testing.assert_equal(read, [1, 1, 0, nan, nan, nan])
+    assert unknown == {"2": 2, "x": 1}
     labels = Labels.fit(np.array([[0, 1], [1, 0]]))
-    np.testing.assert_equal(read_truth(labels, ["active", "0", "1.0", "?", 1]), [1, 0, 1, nan, 1])
+    np.testing.assert_equal(read_truth(labels, ["active", "0", "1.0", "?", 1])[0], [1, 0, 1, nan, 1])
     measurements = Numbers.fit(np.array([0.5, 1.5]))
-    np.testing.assert_equal(read_truth(measurements, ["0,5", "~3 uM", ">100", "n/a"]), [0.5, 3, nan, nan])
+    np.testing.assert_equal(read_truth(measurements, ["0,5", "~3 uM", ">100", "n/a"])[0], [0.5, 3, nan, nan])
+
+
+def test_true_classes_that_the_model_does_not_know_are_told(model, tmp_path):
+    lines = [f"{smiles},{'house' if i < 50 else int('O' in smiles)}" for i, smiles in enumerate(SMILES)]
+    (tmp_path / "a.csv").write_text("\n".join(["smiles,class", *lines, ""]))
+    told = run("predict", model, tmp_path / "a.csv", "--target", "class", "--out", tmp_path / "o.csv", "--jobs", 1)
+    assert "(22 values)" in told.stderr
+    assert "50 true values are classes that the model does not know (house), and not in these scores" in told.stderr
 
 
 def test_graphs_that_are_not_tables_keep_their_classes_and_ids(mutag, tmp_path, small_pieces):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +19,7 @@ from isonn.cli.summary import scores_text
 
 if TYPE_CHECKING:
     from isonn.screening import Screened
+    from isonn.screening.sources import Piece
 
 ADDED, BEST = "Columns to add", "The best rows"
 
@@ -64,7 +67,8 @@ def predict(
         flag(ADDED, "Add the nearest training graphs and true values, if the model keeps them.", "--neighbours"),
     ] = False,
     dossier: Annotated[
-        Path | None, new_path(None, "Folder for a draft dossier of each prediction (QPRF), a page per graph")
+        Path | None,
+        new_path(None, "Folder for a draft dossier of each row that is written (QPRF), a page per graph"),
     ] = None,
     top: Annotated[
         int | None,
@@ -94,6 +98,8 @@ def predict(
     if resume and out is None:
         raise InputError("--resume needs --out, the file that was being written; give it")
     if out is not None and not _is_new(out, resume):
+        if dossier is not None:
+            raise InputError(f"{out} is complete, and dossiers are written with its rows; choose another --out")
         return
     if cluster is not None and jobs is not None:
         raise InputError("--cluster runs on the workers of the cluster; leave out --jobs")
@@ -110,7 +116,10 @@ def predict(
         run: Any = processes(jobs) if cluster is None else stack.enter_context(calls_on_cluster(cluster))
         try:
             best = None if top is None else Best(top, label, lowest)
-            done = screen(model, data, path, options=options, extras=added, best=best, changes=changes, jobs=run)
+            pages = None if dossier is None else partial(_write_dossiers, model, dossier)
+            done = screen(
+                model, data, path, options=options, extras=added, best=best, changes=changes, pages=pages, jobs=run
+            )
         except KeyboardInterrupt:
             if out is not None and partial_folder(out).exists():
                 kept = f"Stopped: finished rows are kept in {partial_folder(out)}"
@@ -120,32 +129,33 @@ def predict(
             with path.open(encoding="utf-8", newline="") as file:
                 shutil.copyfileobj(file, sys.stdout)
     _tell(done, out, top)
-    if dossier is not None:
-        _write_dossiers(model, data, options, dossier)
 
 
-def _write_dossiers(model: Path, data: list[str], options: dict[str, Any], folder: Path) -> None:
-    """Write the dossier of every prediction, a page each."""
+def _write_dossiers(model: Path, folder: Path, pieces: Iterator[Piece]) -> None:
+    """Write the dossier of each row that is a graph, a page named by its number."""
     import isonn
-    from isonn.cli.reading import given_graphs
+    from isonn.files import atomic_directory
     from isonn.report.prediction_dossier import facts_of, prediction_dossier
     from isonn.screening.sources import target_names
 
     clf = isonn.load_model(model)
     endpoint = ", ".join(target_names(clf))
-    folder.mkdir(parents=True)
-    number = 0
-    for path in data:
-        graphs = given_graphs([path], clf, **options)
-        rules, standard = _rules(graphs)
-        for i in range(len(graphs)):
-            name = str(graphs.table["row"][i]) if "row" in graphs.table else str(number)
-            facts = facts_of(graphs[i].row or {}, None if standard is None else standard[i])
-            warned = None if rules is None else rules[i]
-            page = prediction_dossier(clf.explain(graphs[i : i + 1]), name, facts, warned, endpoint)
-            page.to_html(folder / f"{number}.html")
-            number += 1
-    print(f"{number} dossiers in {folder}: drafts for an expert, not regulatory statements", file=sys.stderr)
+    count = 0
+    with atomic_directory(folder) as pages:
+        for piece in pieces:
+            graphs, problems = piece.parse(clf.standardize_)
+            if graphs is None:
+                continue
+            bad = {problem.row for problem in problems}
+            numbers = [number for place, number in enumerate(piece.numbers) if place not in bad]
+            rules, standard = _rules(graphs)
+            for i, number in enumerate(numbers):
+                facts = facts_of(graphs[i].row or {}, None if standard is None else standard[i])
+                warned = None if rules is None else rules[i]
+                page = prediction_dossier(clf.explain(graphs[i : i + 1]), str(number), facts, warned, endpoint)
+                page.to_html(pages / f"{number}.html")
+            count += len(numbers)
+    print(f"{count} dossiers in {folder}: drafts for an expert, not regulatory statements", file=sys.stderr)
 
 
 def _rules(graphs: Any) -> tuple[list[list[str]] | None, list[str] | None]:
@@ -163,17 +173,15 @@ def _is_new(out: Path, resume: bool) -> bool:
     from isonn.errors import InputError
     from isonn.screening.partial import partial_folder
 
-    partial = partial_folder(out)
+    kept = partial_folder(out)
     if out.exists():
         if not resume:
             raise InputError(f"{out} exists already; choose another --out, or remove it first")
-        shutil.rmtree(partial, ignore_errors=True)  # of a run that was killed at its very end
+        shutil.rmtree(kept, ignore_errors=True)  # of a run that was killed at its very end
         print(f"{out} is complete", file=sys.stderr)
         return False
-    if partial.exists() and not resume:
-        raise InputError(
-            f"{partial} holds the rows of a run that was stopped; --resume continues it, or remove it first"
-        )
+    if kept.exists() and not resume:
+        raise InputError(f"{kept} holds the rows of a run that was stopped; --resume continues it, or remove it first")
     return True
 
 
@@ -203,6 +211,11 @@ def _tell(done: Screened, out: Path | None, top: int | None) -> None:
             f"isonn: {done.seen} of {done.rows} graphs are training graphs of this model; "
             f"their predictions do not show how good the model is"
         )
+    if done.unknown:
+        shown = ", ".join(list(done.unknown)[:3]) + (", ..." if len(done.unknown) > 3 else "")
+        count = sum(done.unknown.values())
+        what = "1 true value is a class" if count == 1 else f"{count} true values are classes"
+        say(f"isonn: {what} that the model does not know ({shown:.100}), and not in these scores")
     for name, count, scores in done.scores:
         say(f"{scores_text(scores, unit_of(name))}{f' for {name}' if name else ''} ({count} values)")
     if len(done.scores) > 1:

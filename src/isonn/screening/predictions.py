@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -129,6 +130,7 @@ def run_piece(task: Task, piece: Piece) -> Result:
         "bad": len(predicted.problems),
         "first": [[p.row, p.text, p.reason] for p in predicted.problems[:LISTED]],
         "seen": predicted.seen(),
+        "unknown": dict(predicted.unknown),
         "changes": predicted.changes(),
         # texts that differ only in numbers and the file are told once
         "warnings": {
@@ -170,6 +172,8 @@ class _Predicted:
             self.answers = clf.predict_proba(self.graphs)
         else:
             self.answers = clf.predict(self.graphs).reshape(len(self.graphs), -1)
+        #: texts where a true class should be that are no class of the model
+        self.unknown: Counter[str] = Counter()
         self.truth = self._truth()
 
     def _truth(self) -> Floats:
@@ -180,7 +184,12 @@ class _Predicted:
             return np.full((len(self.good), columns), np.nan)
         places = [header.names.index(name) for name in header.truth]
         cells = [[self.piece.cells[i][place] for i in self.good] for place in places]
-        return np.array([read_truth(target, column, self.task.values, self.task.censored) for column in cells]).T
+        columns_read = []
+        for column in cells:
+            read, unknown = read_truth(target, column, self.task.values, self.task.censored)
+            columns_read.append(read)
+            self.unknown += unknown
+        return np.array(columns_read).T
 
     def known_truth(self) -> Floats:
         """Return true values beside answers, of the graphs that have a true value."""
@@ -282,26 +291,31 @@ def predicted_columns(target: Target, names: Sequence[str]) -> dict[str, bool]:
 
 def read_truth(
     target: Target, cells: Sequence[Any], values: Mapping[str, str | None] | None = None, censored: str = "drop"
-) -> list[float]:
+) -> tuple[list[float], Counter[str]]:
     """Read true values as the model would: numbers, 0 and 1 for labels, or the number of the class; NaN if unknown.
 
     Args:
         values, censored: as in `isonn.graphs.io.target_column.read_as_target`.
 
+    Returns:
+        the values, and how often each text occurs that is no class of the model.
+
     Example:
         >>> from isonn.targets import Classes
         >>> read_truth(Classes(np.array(["no", "yes"])), ["Yes", "no", "", "perhaps"])
-        [1.0, 0.0, nan, nan]
+        ([1.0, 0.0, nan, nan], Counter({'perhaps': 1}))
     """
     spellings = {text.strip().casefold(): to for text, to in (values or {}).items()}
     reading = TargetReading("", "numbers" if target.numeric else "classes", spellings=spellings, censored=censored)
-    read: list[Any] = [reading.value("" if cell is None else str(cell)) for cell in cells]
+    given: list[Any] = [reading.value("" if cell is None else str(cell)) for cell in cells]
+    read = given
     if target.exclusive:
         codes = {_written(value): i for i, value in enumerate(target.classes.tolist())}
-        read = [None if text is None else codes.get(_written(text)) for text in read]
+        read = [None if text is None else codes.get(_written(text)) for text in given]
     elif not target.numeric:
-        read = [None if text is None else yes_or_no(text) for text in read]
-    return [np.nan if value is None else float(value) for value in read]
+        read = [None if text is None else yes_or_no(text) for text in given]
+    unknown = Counter(str(text) for text, value in zip(given, read, strict=True) if value is None and text is not None)
+    return [np.nan if value is None else float(value) for value in read], unknown
 
 
 def _written(value: Any) -> str:

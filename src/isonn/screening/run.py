@@ -6,7 +6,7 @@ import hashlib
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -28,7 +28,7 @@ from isonn.scores import Scores, column_scores
 from isonn.screening.output import Format
 from isonn.screening.partial import Partial, partial_folder
 from isonn.screening.predictions import BEST_TYPE, CHANGE_COLUMNS, Best, Task, output_columns, rows_of_piece, run_piece
-from isonn.screening.sources import Source, pieces_of, sources_of, target_names
+from isonn.screening.sources import Piece, Source, pieces_of, sources_of, target_names
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Screened:
         seen: number of rows that the model was fitted to, in pieces of DATA with true values.
         scores: metrics for each target with true values, and how many there are; its name is "" if it has none.
         changes: number of molecules that standardisation changed ("molecules"), and with each kind of change.
+        unknown: how often each text stands where a true class should be, but is no class of the model; not in scores.
     """
 
     rows: int
@@ -49,6 +50,7 @@ class Screened:
     seen: int
     scores: list[tuple[str, int, Scores]]
     changes: dict[str, int]
+    unknown: dict[str, int]
 
 
 def screen(
@@ -60,6 +62,7 @@ def screen(
     extras: dict[str, Any] | None = None,
     best: Best | None = None,
     changes: Path | None = None,
+    pages: Callable[[Iterator[Piece]], None] | None = None,
     jobs: int | Run = 1,
 ) -> Screened:
     """Predict DATA with a saved model and write a table; memory does not grow with DATA unless it has true values.
@@ -75,6 +78,7 @@ def screen(
         extras: further columns, ``{name: value}`` of `isonn.screening.columns.EXTRAS`.
         best: keep only the best rows, best first; None keeps all.
         changes: a CSV file to list the molecules that standardisation changed.
+        pages: called with the rows that are written, before the file appears, to write more about them.
         jobs: number of processes, or a function that runs calls elsewhere; its workers must see the model under the
             same path.
     """
@@ -121,10 +125,13 @@ def screen(
             with write_text(changes) as file:
                 file.write(f"{','.join(CHANGE_COLUMNS)}\n")
                 file.writelines(arrays["changes"].tobytes().decode() for _, arrays in finished)
-        if best is None:
+        numbers = None if best is None else _best_numbers(best, finished)
+        if pages is not None:
+            pages(_pieces_with(sources, numbers))
+        if numbers is None:
             form.write((arrays["rows"].tobytes() for _, arrays in finished), out, task.columns)
         else:
-            rows = _best_rows(task, best, sources, finished, jobs)
+            rows = _rows_of(numbers, task, sources, jobs)
             form.write([form.encode(rows, list(task.columns))], out, task.columns)
         finished.remove()
     return screened
@@ -162,12 +169,14 @@ def _sum_up(finished: Partial, clf: Any) -> Screened:
     """Return what is told about all pieces; warn once of texts that differ only in their numbers."""
     totals: Counter[str] = Counter()
     changes: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
     problems: list[Problem] = []
     texts: dict[str, list[str]] = {}
     truth = []
     for facts, arrays in finished:
         totals.update({name: facts[name] for name in ("rows", "bad", "seen")})
         changes.update(facts["changes"])
+        unknown.update(facts["unknown"])
         problems = [*problems, *(Problem(*problem) for problem in facts["first"])][:LISTED]
         for kind, text in facts["warnings"].items():
             texts.setdefault(kind, []).append(text)
@@ -176,22 +185,33 @@ def _sum_up(finished: Partial, clf: Any) -> Screened:
         more = f" (and {len(others)} more pieces of DATA like this one)" if others else ""
         warnings.warn(f"{first}{more}", IsoNNWarning, stacklevel=3)
     scores = _scores(clf, np.concatenate(truth))
-    return Screened(totals["rows"], totals["bad"], problems, totals["seen"], scores, dict(changes))
+    return Screened(totals["rows"], totals["bad"], problems, totals["seen"], scores, dict(changes), dict(unknown))
 
 
-def _best_rows(
-    task: Task, best: Best, sources: Sequence[Source], finished: Partial, jobs: int | Run
-) -> list[list[Any]]:
-    """Read the best rows again, and return them with all columns, best first."""
+def _best_numbers(best: Best, finished: Partial) -> list[int]:
+    """Return the numbers of the best rows, best first."""
     ranked = np.empty(0, dtype=BEST_TYPE)
     for _, arrays in finished:
         ranked = np.concatenate([ranked, arrays["best"]])
         ranked = ranked[np.lexsort([ranked["number"], -ranked["score"]])][: best.number]
-    numbers = ranked["number"].tolist()
-    wanted = set(numbers)
-    some = (piece.only(wanted) for piece in pieces_of(sources))
+    numbers: list[int] = ranked["number"].tolist()
+    return numbers
+
+
+def _pieces_with(sources: Sequence[Source], numbers: Sequence[int] | None) -> Iterator[Piece]:
+    """Read the rows with these numbers again; None means all."""
+    wanted = None if numbers is None else set(numbers)
+    for piece in pieces_of(sources):
+        some = piece if wanted is None else piece.only(wanted)
+        if some is not None:
+            yield some
+
+
+def _rows_of(numbers: Sequence[int], task: Task, sources: Sequence[Source], jobs: int | Run) -> list[list[Any]]:
+    """Read rows again, and return them with all columns, in the order of ``numbers``."""
     rows: dict[int, list[Any]] = {}
-    for read in run_in_order(((rows_of_piece, (task, piece)) for piece in some if piece is not None), jobs):
+    calls = ((rows_of_piece, (task, piece)) for piece in _pieces_with(sources, numbers))
+    for read in run_in_order(calls, jobs):
         rows.update(read)
     return [rows[number] for number in numbers]
 
