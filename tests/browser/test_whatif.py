@@ -24,7 +24,9 @@ def address(molecules: Any, clf: Any) -> Iterator[str]:
     values = [10.0 ** (len(smiles) / 4 - 2 * ("N" in smiles)) for smiles in chains]
     graphs = isonn.as_graphset(chains, values, target_names=["half-life (h)"])
     hours = isonn.SubgraphRegressor(2, head="linear", random_state=0).fit(graphs)
-    with running(create_app({"toxic": molecules[0], "mutag": clf, "hours": hours})) as client:
+    kinds = [2 if "N" in smiles else int("Cl" in smiles) for smiles in chains]
+    kind = isonn.SubgraphClassifier(2, head="linear", random_state=0).fit(chains, kinds)
+    with running(create_app({"toxic": molecules[0], "mutag": clf, "hours": hours, "kind": kind})) as client:
         yield str(client.base_url)
 
 
@@ -66,6 +68,21 @@ def total(page: Any) -> tuple[float, float]:
         "#waterfall tbody td.number", "cells => cells.map(cell => Number(cell.textContent))"
     )
     return sum(cells[:-1]), cells[-1]
+
+
+def test_of_three_classes_the_predicted_one_is_explained_and_all_are_listed(page, address):
+    page.goto("about:blank")
+    for smiles, predicted in (("CCCCN", "class 2"), ("CCCCCl", "class 1")):
+        page.goto("about:blank")
+        page.goto(f"{address}/#model=kind&smiles={smiles}")
+        wait(page, "Given")
+        assert page.inner_text("#answer").endswith(f"probability of {predicted}")
+        listed = page.inner_text("#classes").split(", ")
+        assert listed[0].startswith(predicted)
+        assert len(listed) == 3
+    page.select_option("#explained", label="class 0")
+    wait(page, "Explained class 0")
+    assert page.inner_text("#answer").endswith("probability of class 0")
 
 
 def test_an_atom_is_changed_by_a_click_and_taken_back(shown):

@@ -153,7 +153,8 @@ BAD = [
     (b'{"model": "mutag", "smiles": ["CCO"]}', 422, "give graphs instead"),
     (b'{"model": "mutag", "graphs": [7]}', 422, "a graph is 7"),
     (b'{"model": "mutag", "graphs": [{"nodes": 1e9}]}', 422, "nodes is 1000000000.0"),
-    (b'{"model": "mutag", "graphs": [{"nodes": 2, "edges": [[0, 2]]}]}', 422, "pairs of different nodes from 0 to 1"),
+    (b'{"model": "mutag", "graphs": [{"nodes": 2, "edges": [[0, 2]]}]}', 422, "edges has [0, 2]; give pairs of diff"),
+    (b'{"model": "mutag", "graphs": [{"nodes": 1, "attributes": [[1]]}]}', 422, "does not read any; leave them out"),
     (b'{"model": "mutag", "graphs": [{"nodes": 1, "labels": ["Xx"]}]}', 422, "has 'Xx'; the labels are C, N, O"),
     (b'{"model": "mutag", "graphs": [{"nodes": 1}]}', 422, "no node labels"),
     (b'{"model": "mutag", "graphs": [{"nodes": 1, "colour": 1}]}', 422, "a graph has 'colour'"),
@@ -192,6 +193,47 @@ def test_labels_that_the_model_does_not_have_are_refused(client, mutag):
         ({"op": "edge", "nodes": [0, True]}, "nodes has True; give two whole numbers"),
     ]:
         answer = client.post("/v1/whatif", json={"model": "mutag", "graphs": [graph], "edit": edit})
+        assert (answer.status_code, sentence in answer.json()["error"]) == (422, True), answer.text
+
+
+def test_attributes_and_weights_are_announced_and_needed(start):
+    """A model that was fitted with them must neither be unusable nor answer as if all weights were 1."""
+    draw = np.random.default_rng(0)
+    graphs = []
+    for i in range(60):
+        matrix = np.triu((draw.random((6, 6)) < 0.5) * draw.choice([0.5, 2.0, 3.0], (6, 6)), 1)
+        rows = draw.choice([0.0, 1.0, 2.0], (6, 2))
+        rows[:, 0] += i % 2
+        cells = np.argwhere(matrix + matrix.T)
+        weights = (matrix + matrix.T)[tuple(cells.T)]
+        graphs.append(isonn.Graph(6, cells, weights=weights, node_attributes=rows))
+    model = isonn.SubgraphClassifier(2, head="linear", random_state=0).fit(graphs, np.arange(60) % 2)
+    client = start(create_app({"model": model}))
+    (facts,) = client.get("/v1/models").json()["models"]
+    assert (facts["attributes"], facts["weights"]) == (2, True)
+    assert client.post("/v1/predict", json=facts["example"]).status_code == 200
+    once = [graph.edges[:, 0] < graph.edges[:, 1] for graph in graphs[:3]]
+    given = [
+        {
+            "nodes": 6,
+            "edges": graph.edges[one].tolist(),
+            "weights": graph.weights[one].tolist(),
+            "attributes": graph.node_attributes.tolist(),
+        }
+        for graph, one in zip(graphs, once, strict=False)
+    ]
+    found = client.post("/v1/predict", json={"graphs": given}).json()["predictions"]
+    np.testing.assert_allclose([row["probabilities"]["1"] for row in found], model.predict_proba(graphs[:3])[:, 1])
+    edited = client.post("/v1/whatif", json={"graphs": given[:1], "edit": {"op": "delete", "node": 0}}).json()
+    assert client.post("/v1/predict", json={"graphs": [edited["graph"]]}).status_code == 200
+    for lacking, sentence in [
+        ({"weights": None}, "no weights, but this model was fitted with them; give one per edge"),
+        ({"attributes": None}, "no attributes, but this model was fitted with them; give a row of 2 numbers per node"),
+        ({"attributes": [[1, 2]] * 5}, "attributes is a JSON array of length 5; give a row of 2 numbers per node, 6"),
+        ({"attributes": [[1]] * 6}, "attributes is [1]; give a row of 2 numbers"),
+        ({"attributes": [[1, "a"]] * 6}, "attributes has 'a'; give a row of 2 numbers"),
+    ]:
+        answer = client.post("/v1/predict", json={"graphs": [given[0] | lacking]})
         assert (answer.status_code, sentence in answer.json()["error"]) == (422, True), answer.text
 
 

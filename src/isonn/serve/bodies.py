@@ -14,9 +14,14 @@ from isonn.errors import InputError
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.join import graphset_from_cells, join_graphs
+from isonn.subgraphs.levels import Levels
 
 #: The fields that hold graphs; a request has exactly one of them.
 FORMS = ("smiles", "graphs", "matrices")
+#: The fields of a graph.
+FIELDS = ("nodes", "edges", "labels", "attributes", "edge_labels", "weights")
+#: Lists of at most so many numbers and texts are shown in errors.
+SHORT = 5
 
 
 @dataclass(frozen=True)
@@ -108,18 +113,22 @@ def read_graphs(body: Mapping[str, Any], model: Any, most: int, limits: Limits) 
 
 
 def read_graph(given: Any, model: Any, limits: Limits) -> Graph:
-    """Return a graph given as an object with ``nodes``, ``edges``, ``labels``, ``edge_labels`` and ``weights``."""
+    """Return a graph given as an object with ``nodes``, ``edges`` and what they carry, as `FIELDS` names it."""
     if not isinstance(given, dict):
         raise InputError(f'a graph is {shown(given)}; give an object such as {{"nodes": 2, "edges": [[0, 1]]}}')
-    unknown = sorted(set(given) - {"nodes", "edges", "labels", "edge_labels", "weights"})
+    unknown = sorted(set(given) - set(FIELDS))
     if unknown:
-        raise InputError(f"a graph has {unknown[0]!r:.40}; its fields are nodes, edges, labels, edge_labels, weights")
+        raise InputError(f"a graph has {unknown[0]!r:.40}; its fields are {', '.join(FIELDS)}")
     n = whole(given.get("nodes"), "nodes", 1, limits.nodes)
     remedy = f"give pairs of different nodes from 0 to {n - 1}"
     edges = entries("edges", given.get("edges", []), remedy, lambda edge: _is_edge(edge, n))
     pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
     m, names = len(pairs), model.label_names_
     weights, labels, kinds = given.get("weights"), given.get("labels"), given.get("edge_labels")
+    if weights is None and m and numbers_read(model, "edge_weights"):
+        raise InputError(
+            f"the graph has no weights, but this model was fitted with them; give one per edge, {m} in all"
+        )
     if weights is not None:
         weights = entries("weights", weights, f"give one number per edge, {m} in all", is_number, m)
     if labels is not None:
@@ -133,7 +142,30 @@ def read_graph(given: Any, model: Any, limits: Limits) -> Graph:
         None if weights is None else np.tile(np.array(weights, dtype=np.float64), 2),
         None if kinds is None else np.tile(kinds, 2),
         node_labels=labels,
+        node_attributes=_attributes(given.get("attributes"), model, n),
     )[0]
+
+
+def numbers_read(model: Any, column: str) -> Levels | None:
+    """Return the levels of the ``node_attributes`` or ``edge_weights`` that a model reads; None if it reads none."""
+    encoding = getattr(getattr(model, "vectorizer_", None), "encoding_", None)
+    levels: Levels | None = None if encoding is None else encoding.levels.get(column)
+    return levels
+
+
+def _attributes(given: Any, model: Any, n: int) -> NDArray[np.float64] | None:
+    """Return the attributes of nodes, shape (n, width), which a model that reads them needs."""
+    read = numbers_read(model, "node_attributes")
+    if read is None:
+        if given is not None:
+            raise InputError("the graph has attributes, but this model does not read any; leave them out")
+        return None
+    remedy = f"give a row of {read.width} numbers per node, {n} in all"
+    if given is None:
+        raise InputError(f"the graph has no attributes, but this model was fitted with them; {remedy}")
+    for row in entries("attributes", given, remedy, lambda row: isinstance(row, list), n):
+        entries("attributes", row, remedy, is_number, read.width)
+    return np.array(given, dtype=np.float64).reshape(n, read.width)
 
 
 def _molecules(items: list[Any], model: Any, limits: Limits) -> GraphSet:
@@ -237,6 +269,8 @@ def _no_constant(name: str) -> Any:
 
 def shown(value: Any) -> str:
     """Return a value for an error, short and in ASCII."""
+    if isinstance(value, list) and 0 < len(value) <= SHORT and not any(isinstance(x, (list, dict)) for x in value):
+        return f"[{', '.join(map(shown, value))}]"
     if isinstance(value, (list, dict)):
         return f"a JSON {'array' if isinstance(value, list) else 'object'} of length {len(value)}"
     return f"{ascii(value)[:60]}"

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from isonn.errors import InputError
+from isonn.graphs.columns import weights_of
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.edit import add_node, delete_nodes, set_edge, set_label
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.graphs.join import join_graphs
 from isonn.report.draw import Drawing, svg_number
-from isonn.serve.bodies import entries, is_number, is_whole, label_codes, label_names, shown, whole
+from isonn.serve.bodies import entries, is_number, is_whole, label_codes, label_names, numbers_read, shown, whole
 
 #: Radius of the area of a node that reacts to a click, in pixels of the drawing.
 NODE_AREA = 13
@@ -83,8 +84,10 @@ def as_json(graph: Graph, model: Any) -> dict[str, Any]:
         row["labels"] = [names["node"].get(label, label) for label in graph.node_labels.tolist()]
     if graph.edge_labels is not None:
         row["edge_labels"] = [names["edge"].get(label, label) for label in graph.edge_labels[once].tolist()]
-    if graph.weights is not None:
-        row["weights"] = graph.weights[once].tolist()
+    if graph.node_attributes is not None:
+        row["attributes"] = graph.node_attributes.tolist()
+    if graph.weights is not None or numbers_read(model, "edge_weights"):  # weights that are all 1 are not stored
+        row["weights"] = weights_of(graph)[once].tolist()
     return row
 
 

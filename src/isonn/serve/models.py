@@ -12,7 +12,7 @@ from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
 from isonn.report.draw import describe, draw_explained
-from isonn.serve.bodies import Limits, RequestError, read_graphs, whole
+from isonn.serve.bodies import Limits, RequestError, numbers_read, read_graphs, whole
 from isonn.serve.edits import apply_edit, as_json, clickable
 
 #: Elements that the page offers.
@@ -157,6 +157,7 @@ def _facts(name: str, model: Any) -> dict[str, Any]:
     for kind in ("node", "edge"):
         codes = labels.get(f"{kind}_labels", np.array([])).tolist()
         named[kind] = [model.label_names_[kind].get(code, code) for code in codes]
+    attributes = numbers_read(model, "node_attributes")
     editing = {}
     if reads == "smiles":
         from isonn.molecules.edit import GROUPS
@@ -172,6 +173,8 @@ def _facts(name: str, model: Any) -> dict[str, Any]:
         "outputs": [{"value": v, "name": n, "unit": u} for v, n, u in zip(values, names, units, strict=True)],
         "node_labels": named["node"],
         "edge_labels": named["edge"],
+        "attributes": 0 if attributes is None else attributes.width,
+        "weights": numbers_read(model, "edge_weights") is not None,
         **editing,
         "suggests": hasattr(model, "suggest"),
         "held_out_score": getattr(model, "held_out_score_", None),
@@ -196,6 +199,10 @@ def _example(model: Any, reads: str, labels: dict[str, list[Any]]) -> dict[str, 
     graph: dict[str, Any] = {"nodes": n, "edges": edges}
     if labels["node"]:
         graph["labels"] = [labels["node"][0]] * n
+    if (attributes := numbers_read(model, "node_attributes")) is not None:
+        graph["attributes"] = [list(attributes.value(0))] * n
+    if (weights := numbers_read(model, "edge_weights")) is not None:
+        graph["weights"] = [next(w for i in range(len(weights)) for w in weights.value(i) if w)] * len(edges)
     if labels["edge"]:
         graph["edge_labels"] = [labels["edge"][0]] * len(edges)
     return {"graphs": [graph]}

@@ -65,9 +65,10 @@ const graphOf = answer => (answer.smiles ? { smiles: answer.smiles } : { graphs:
 async function explain(graph, edit, words) {
   const asked = ++state.asked;
   const start = performance.now();
-  const label = state.model.outputs[at("explained").value].value;
+  const chosen = state.model.outputs[at("explained").value]; // none: the server explains the predicted class
+  const wanted = chosen ? { label: chosen.value } : {};
   try {
-    const answer = await call("v1/whatif", { model: state.model.name, ...graph, label, ...(edit ? { edit } : {}) });
+    const answer = await call("v1/whatif", { model: state.model.name, ...graph, ...wanted, ...(edit ? { edit } : {}) });
     if (asked !== state.asked) return; // a later request was sent meanwhile
     say(null);
     state.history = state.history.slice(0, state.shown + 1);
@@ -96,6 +97,7 @@ function show(number) {
   draw(answer);
   at("about").textContent = [answer.about, ...(answer.warnings || [])].join(". ");
   at("answer").replaceChildren(...verdict(answer, number));
+  at("classes").textContent = allClasses(answer);
   waterfall(answer);
   tell();
   choose(null);
@@ -105,13 +107,20 @@ function show(number) {
 
 function verdict(answer, number) {
   const value = answersOf(answer)[answer.explained];
-  const before = number > 0 && state.history[number - 1].label === current().label
-    ? answersOf(state.history[number - 1].answer)[answer.explained] : null;
+  const last = number > 0 ? state.history[number - 1].answer : null;
+  const before = last && last.explained === answer.explained ? answersOf(last)[answer.explained] : null;
   const strong = make("strong", numeric() ? measured(value) : percent(value));
   const name = numeric() ? (answer.explained === "0" ? "predicted" : answer.explained) : `probability of ${spoken(answer.explained)}`;
   if (before === null) return [strong, ` ${name}`];
   const change = numeric() ? `${value < before ? "" : "+"}${measured(value - before)}` : `${signed(100 * (value - before))} points`;
   return [strong, ` ${name} `, make("span", `(${change})`, { class: "muted" })];
+}
+
+/** The probabilities of three classes or more, the most likely first; of two, one says both. */
+function allClasses(answer) {
+  if (state.model.predicts !== "classes" || state.model.outputs.length < 3) return "";
+  const sorted = Object.entries(answer.probabilities).sort((a, b) => b[1] - a[1]);
+  return sorted.map(([name, share]) => `${spoken(name)} ${percent(share)}`).join(", ");
 }
 
 const spoken = name => (/^-?\d+$/.test(name) ? `class ${name}` : name);
@@ -332,7 +341,8 @@ function tell() {
 }
 
 function table() {
-  const heads = ["structure", "edit", "predicted", `answer (${state.history[0].answer.explained})`, "score"];
+  const explained = [...new Set(state.history.map(({ answer }) => answer.explained))];
+  const heads = ["structure", "edit", "predicted", explained.length > 1 ? "answer" : `answer (${explained[0]})`, "score"];
   const rows = state.history.map(({ answer, words }) => [answer.smiles || JSON.stringify(answer.graph), words,
     predicted(answer), answersOf(answer)[answer.explained], answer.score]);
   return [heads, ...rows].map(row => row.join("\t")).join("\n") + "\n";
@@ -395,9 +405,10 @@ function use(model, example = true) {
   at("smiles-label").hidden = !molecules();
   at("graph-label").hidden = molecules();
   const options = () => model.outputs.map((one, i) => make("option", spoken(one.name), { value: i }));
-  at("explained").replaceChildren(...options());
+  const many = model.predicts === "classes" && model.outputs.length > 2;
+  at("explained").replaceChildren(...(many ? [make("option", "the predicted class", { value: "" })] : []), ...options());
   at("explained-label").hidden = model.outputs.length < 2;
-  at("explained").value = model.predicts === "classes" && model.outputs.length === 2 ? 1 : 0;
+  at("explained").value = many ? "" : model.predicts === "classes" && model.outputs.length === 2 ? 1 : 0;
   at("suggest").hidden = !model.suggests;
   at("goal").replaceChildren(...options());
   at("goal").hidden = numeric();
@@ -440,7 +451,7 @@ at("form").addEventListener("submit", event => {
   }
 });
 at("model").addEventListener("change", () => use(state.models[at("model").value]));
-at("explained").addEventListener("change", () => current() && explain(graphOf(current().answer), null, `Explained ${spoken(state.model.outputs[at("explained").value].name)}`));
+at("explained").addEventListener("change", () => current() && explain(graphOf(current().answer), null, `Explained ${at("explained").selectedOptions[0].textContent}`));
 at("undo").addEventListener("click", undo);
 at("copy").addEventListener("click", copy);
 at("suggest-button").addEventListener("click", suggest);
