@@ -96,6 +96,24 @@ def test_an_average_connection_takes_its_contribution_away(name):
         np.testing.assert_allclose(e.score - after.score, e.edge_importance[i, j], atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["two classes", "directed"])
+def test_without_a_set_or_a_connection_the_answer_is_that_of_the_graph_with_average_connections(name):
+    estimator, matrices, y = cases()[name]
+    estimator.fit(matrices, y)
+    predict = estimator.predict_proba if is_classifier(estimator) else estimator.predict
+    reasons = estimator.explain(matrices[5]).reasons
+    assert {reason.kind for reason in reasons} == {"set", "connection"}
+    assert any(set(one.nodes) < set(other.nodes) for one in reasons for other in reasons)  # part of a set
+    for reason in reasons:
+        pairs = [(i, j) for i in reason.nodes for j in reason.nodes if i != j]
+        if reason.kind == "connection" and estimator.model_.layout.directed:
+            pairs = [reason.explanation.source.occurrences.nodes[reason.matches[0], :2]]
+        changed = matrices[5].copy()
+        for i, j in pairs:
+            changed[i, j] = matrices[:, i, j].mean()
+        np.testing.assert_allclose(reason.without, predict(changed[None])[0], atol=1e-12)
+
+
 def test_a_saved_model_answers_and_explains_the_same(fitted, tmp_path):
     estimator, matrices, _ = fitted
     estimator.save(tmp_path / "model")

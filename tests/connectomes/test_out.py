@@ -163,3 +163,11 @@ def test_a_page_without_coordinates_has_no_brain(tmp_path, graphs, clf, atlas):
     assert "<iframe" not in (tmp_path / "page.html").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="is not in the atlas"):
         brain_page(clf, tmp_path / "other.html", atlas=["a", "b"])
+
+
+def test_a_page_does_not_say_that_other_parts_of_an_additive_model_count_more(tmp_path, graphs, clf):
+    clf.explain(graphs[4]).to_html(tmp_path / "why.html")
+    page = (tmp_path / "why.html").read_text(encoding="utf-8")
+    assert "With these connections as in a mean graph" in page
+    assert "a connection may be on its own and part of sets, and is taken out of all of them" in page
+    assert "count more" not in page

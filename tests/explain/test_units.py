@@ -118,7 +118,7 @@ def test_a_large_piece_is_divided_into_rings_and_branches():
 def test_without_is_the_prediction_for_the_graph_without_the_nodes(fitted):
     estimator, graphs = fitted
     if isinstance(estimator, isonn.AlignedClassifier):
-        pytest.skip("see the next test")
+        pytest.skip("see tests/aligned/test_estimators.py")
     predict = estimator.predict if estimator.target_.numeric else estimator.predict_proba
     delete = isonn.molecules.delete_atoms if graphs.kind == "molecules" else delete_nodes
     for graph in graphs[:4]:
@@ -140,17 +140,6 @@ def test_the_dict_of_an_explanation_is_json_that_adds_up(fitted):
     assert [reason["contribution"] for reason in row["reasons"]] == [reason.contribution for reason in e.reasons]
     assert all(len(reason["without"]) == len(e.classes) for reason in row["reasons"])
     assert not any("without" in reason for reason in e.to_dict(without=False)["reasons"])
-
-
-def test_without_a_unit_of_an_aligned_graph_its_connections_are_average():
-    estimator, graphs, y = models()["aligned"]
-    estimator.fit(graphs, y)
-    e = estimator.explain(graphs[0])
-    for reason in e.reasons:
-        odds = np.log(reason.without[e.column] / (1 - reason.without[e.column]))
-        assert odds == pytest.approx(e.score - reason.contribution)
-    assert {unit.kind for unit in e.units} <= {"set", "connection", "rest"}
-    assert all(name in e.reasons[0].text for name in e.reasons[0].names)
 
 
 @pytest.fixture(scope="module")

@@ -62,6 +62,9 @@ class AlignedMatches(MatchedGraph):
         present = (here >= 0).all(axis=1)
         held = np.flatnonzero(present & (single != 0).any(axis=0))
         self._nodes, self._cells = here[present], worth[:, present]
+        covered = [model.layout.inside(model.sets[number].nodes) for number in matched]
+        self._covered = [*covered, *held[:, None]]  # the connections of every match
+        self._worth = worth
         outputs = len(model.intercept)
         self._added = np.concatenate([np.array(of_sets).reshape(len(matched), outputs), single[:, held].T])
         k = max([len(model.sets[number].nodes) for number in matched], default=2)
@@ -85,8 +88,9 @@ class AlignedMatches(MatchedGraph):
         return float(self.target.margin(self._intercept, column))
 
     def logits_without(self, rows: IntArray) -> Logits:
-        """Return the outputs if the connections of these matches are average."""
-        return np.asarray(self.logits() - self._added[rows].sum(axis=0))
+        """Return the outputs if the connections of these matches are average, also in other sets."""
+        covered = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(self._covered[row] for row in rows)]))
+        return np.asarray(self.logits() - self._worth[:, covered].sum(axis=1))
 
     def contributions(self, column: int) -> tuple[IntArray, Floats]:
         """Return the contribution of each match."""

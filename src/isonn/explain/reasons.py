@@ -94,8 +94,9 @@ class Reason(Unit):
         """The model's probabilities (or values) for the graph without the unit, shape (outputs,).
 
         The nodes are deleted, hydrogens close the bonds of molecules, and the model predicts what is left; None if
-        nothing is left. For aligned graphs the connections of the unit are average instead, for the paper's models its
-        matches are left out. What is left may fall into several ``parts``. Computed when first asked for.
+        nothing is left. For aligned graphs the connections of the unit are average instead, also in other sets; for
+        the paper's models its matches are left out. What is left may fall into several ``parts``. Computed when first
+        asked for.
         """
         return self.explanation.source.answers_without(self)
 

@@ -192,7 +192,7 @@ def _tiles(panel: Panel) -> list[Tile]:
         first = panel.reasons[0]
         then = f"then predicted {first.flips}" if first.flips else "the prediction stays" if panel.confidence else about
         then = f"{panel.explained}; {then}" if panel.several and panel.confidence else then
-        then += ": other pieces take over" if first.agrees is False else ""
+        then += f": {first.instead}" if first.instead else ""
         then += f"; what is left falls into {first.parts} parts" if first.parts else ""
         removed = f"With {first.text} deleted" if first.removed == "With it deleted" else first.removed
         tiles.append(Tile(removed, first.without, then))

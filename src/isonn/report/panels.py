@@ -36,6 +36,7 @@ class ReasonRow:
         holders: counts the graphs that contain the reason; None omits the counts.
 
     Attributes:
+        kind: the kind of unit, such as "connection".
         text: the piece in words.
         nodes: its nodes, by name; "" if the text names them.
         members: its nodes, by number.
@@ -45,16 +46,16 @@ class ReasonRow:
         flips: the class predicted then, if it differs, else "".
         removed: how the piece was removed, in words.
         parts: into how many parts what is left falls; 0 if it is whole, or nothing was deleted.
-        agrees: whether the deletion moves the prediction as the contribution says; None if nothing is left.
+        instead: why the prediction then moves against the contribution, in words; "" if it does not.
         held: how many graphs of each class contain the piece, as text, or "".
     """
 
     def __init__(self, reason: Reason, naming: Naming, holders: Holders | None) -> None:
-        e, left = reason.explanation, reason.without
+        e, left, self.kind = reason.explanation, reason.without, reason.kind
         self.text, self.members, self.contribution = reason_words(reason), reason.nodes, reason.contribution
         self.effect = effect_words(reason.contribution, e.logarithm)
         self.nodes = "" if reason.kind in CONNECTIONS else listed(reason.names)
-        self.removed, self.agrees = REMOVED.get(reason.kind, "With it deleted"), reason.agrees
+        self.removed, self.instead = REMOVED.get(reason.kind, "With it deleted"), contradiction(reason)
         self.parts = reason.parts if reason.kind not in REMOVED and reason.parts > 1 else 0
         self.held = "" if holders is None else holders.words(reason, naming)
         self.without, self.flips = "", ""
@@ -62,6 +63,13 @@ class ReasonRow:
             value = float(left[e.column])
             self.without = number_text(value, e.unit) if e.target.numeric else percent_text(value)
             self.flips = _flips(e, left, naming)
+
+
+def contradiction(reason: Reason) -> str:
+    """Say why the prediction moves against the contribution without a piece; "" if it does not."""
+    if reason.agrees is not False:
+        return ""
+    return "its connections also count elsewhere" if reason.kind in CONNECTIONS else "other pieces take over"
 
 
 class Panel:

@@ -9,7 +9,7 @@ from isonn.report.cases import Cases
 from isonn.report.draw import Symbols, drawer_of
 from isonn.report.page import Section
 from isonn.report.panels import Panel
-from isonn.report.words import capitalized
+from isonn.report.words import CONNECTIONS, capitalized
 
 #: Number of mistakes shown.
 WORST = 6
@@ -41,6 +41,7 @@ def gallery_section(panels: Sequence[Panel], graph: Graph, look: Symbols, senten
         "bonds": look.molecules and drawer.name == "graph",
         "numeric": panels[0].confidence is None,
         "noun": noun,
+        "additive": any(reason.kind in CONNECTIONS for panel in panels for reason in panel.reasons),
     }
     title = "Its reasons" if len(panels) == 1 else f"{capitalized(noun)}s and their reasons"
     if sentence:
