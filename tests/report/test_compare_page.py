@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import statistics
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,9 @@ def test_the_page_compares_methods_on_each_dataset(folder, sets):
         text[text.index(f'id="{name}"') :].partition("</section>")[0] for name in ("results", "differences")
     )
     assert len(re.findall(r"<h3[^>]*>set \d</h3>", results)) == 3
+    winners = Counter(max(where.rows, key=lambda row: row.accuracy.mean).method for where in sets)
+    method, wins = winners.most_common(1)[0]
+    assert f"{method} has the best mean on {wins} of 3 datasets" in text
     for where in sets:
         best = max(where.rows, key=lambda row: row.accuracy.mean).method  # none of them is of isonn
         assert f"{where.name}: {best} against the others</h3>" in paired

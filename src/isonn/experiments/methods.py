@@ -188,7 +188,7 @@ def settings_of(name: str, numbers: bool = False) -> tuple[str, ...]:
 
     Example:
         >>> settings_of("edges-svm")
-        ('C', 'fisher', 'size', 'random_state', 'harmonize')
+        ('C', 'fisher', 'size', 'harmonize')
     """
     method = METHODS[_full_name(name)]
     own = {*method.fixed, *method.changes}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,8 @@ from isonn.scores import METRICS
 
 #: Metrics of numbers on the first screen, beside the one that is tested.
 MORE = ("mae", "pearson")
+#: Datasets on the first screen of a run on several.
+TILES = 3
 
 
 class ReportPage(NamedTuple):
@@ -56,7 +59,7 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
     graphs: dict[str, GraphSet] = {}
     page, missing = None, ""
     if several:  # pages of single datasets show graphs
-        header = Header(f"isonn report: {len(run.groups)} datasets", title, wide=True)
+        header = _several_header(run.groups)
     else:
         shown, why = _chosen_group(run, data), ""
         for group in run.groups:
@@ -80,6 +83,19 @@ def _report_page(run: Run, data: str | None, model: Path | None, graphs_shown: i
     ]
     text = render_page(f"{title}: isonn report", header, sections, _warnings(run, graphs), contents=True)
     return ReportPage(text, _facts(run, text, page, missing))
+
+
+def _several_header(groups: Sequence[Group]) -> Header:
+    """Return the first screen of a run on several datasets: on how many of them each method is best."""
+    best = {group.name: row for group in groups if (row := best_of(group.rows)) is not None}
+    kicker, question = f"isonn report: {len(groups)} datasets", "Which method is best?"
+    if not best:
+        return Header(kicker, question, note="No method has finished all folds of a seed yet.", wide=True)
+    wins = Counter(shown_name(row) for row in best.values()).most_common()
+    told = f"{wins[0][0]} has the best mean on {wins[0][1]} of {len(best)} datasets"
+    answer = ", ".join([told, *(f"{name} on {number}" for name, number in wins[1:])])
+    tiles = [_tile(row, f"{name}: {shown_name(row)}", Naming()) for name, row in best.items()]
+    return Header(kicker, question, f"{answer}.", tiles[:TILES], wide=True)
 
 
 def _model_page(
