@@ -66,6 +66,15 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
             X: a `GraphSet`, or anything `isonn.as_graphset` accepts.
             y: one class or number per graph, shape (g,), or one column per label or measurement, shape (g, t). May be
                 omitted if ``X`` has ``y``.
+
+        Returns:
+            the fitted estimator.
+
+        Example:
+            >>> from isonn.baselines.simple import GraphSizeClassifier
+            >>> graphs = isonn.load("MUTAG")
+            >>> GraphSizeClassifier().fit(graphs[:150]).predict(graphs[150:153]).shape
+            (3,)
         """
         self._check_params()
         graphs, targets = self._start(X, y)
@@ -82,6 +91,12 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
 
         Returns:
             ndarray of shape (g,), or (g, columns) for several labels or numbers.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs[:150])
+            >>> clf.predict(graphs[150:153]).tolist()
+            [-1, 1, 1]
         """
         answers = self._answers_of(X, on_error)
         return _or_nan(self.target_.decide(answers), np.asarray(np.isnan(answers).all(axis=1)))
@@ -117,6 +132,11 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
             cross_fit: refit the model in folds, so that no graph is explained by a model that has seen it. None does so
                 if the model was fitted to most of these graphs; if it was fitted to a few, they are left out. The page
                 states which.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs[:150])
+            >>> clf.report(graphs[150:], graphs.y[150:], tmp_path / "report.html")
         """
         from isonn.report.model_page import report_model
 
@@ -294,6 +314,13 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
         Returns:
             ndarray of shape (g, n_classes), columns as in ``classes_``; for several labels the probability of each.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs[:150])
+            >>> probabilities = clf.predict_proba(graphs[150:])
+            >>> probabilities.shape, bool(np.allclose(probabilities.sum(axis=1), 1))
+            ((38, 2), True)
         """
         return self._answers_of(X, on_error)
 
@@ -348,6 +375,13 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
 
         Returns:
             R²: 1 for perfect predictions, 0 for those no better than the mean.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> nodes = graphs.sizes.astype(float)
+            >>> reg = isonn.SubgraphRegressor(max_nodes=2, random_state=0).fit(graphs[:150], nodes[:150])
+            >>> reg.score(graphs[150:], nodes[150:]) > 0.95
+            True
         """
         predicted = self.predict(X)
         truth = as_y(y, len(predicted))

@@ -59,6 +59,13 @@ class Saved:
 
         Args:
             path: a folder that does not exist yet.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs)
+            >>> clf.save(tmp_path / "saved")
+            >>> bool((isonn.load_model(tmp_path / "saved").predict(graphs) == clf.predict(graphs)).all())
+            True
         """
         self._require_fit()
         name = type(self).__name__

@@ -141,6 +141,12 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
 
         Returns:
             ndarray of shape (g,), or (g, columns) for several labels or numbers.
+
+        Example:
+            >>> from isonn.connectomes import planted_connectomes
+            >>> graphs = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1).graphs
+            >>> isonn.AlignedClassifier(shuffles=9, random_state=0).fit(graphs[:30]).predict(graphs[30:]).shape
+            (10,)
         """
         return super().predict(with_confounds(X, confounds), on_error=on_error)
 
@@ -170,6 +176,13 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
 
         Returns:
             ndarray of strings, one per column.
+
+        Example:
+            >>> from isonn.connectomes import planted_connectomes
+            >>> graphs = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1).graphs
+            >>> clf = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(graphs)
+            >>> clf.get_feature_names_out()[-1]
+            'connections patient'
         """
         self._require_fit()
         sets = [" + ".join(template.texts or ()) for template in self.templates_[: len(self.model_.sets)]]
@@ -188,6 +201,13 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
 
         Returns:
             An `Explanation`; its ``units`` are sets of regions, strong single connections, and all the others.
+
+        Example:
+            >>> from isonn.connectomes import planted_connectomes
+            >>> graphs = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1).graphs
+            >>> why = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(graphs).explain(graphs[0])
+            >>> bool(abs(sum(unit.contribution for unit in why.units) - (why.score - why.base)) < 1e-9)
+            True
         """
         self._require_fit()
         graph = with_confounds(as_one_graph(X), confounds)
@@ -392,6 +412,12 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
 
         Returns:
             ndarray of shape (g, n_classes), columns as in ``classes_``.
+
+        Example:
+            >>> from isonn.connectomes import planted_connectomes
+            >>> graphs = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1).graphs
+            >>> isonn.AlignedClassifier(shuffles=9, random_state=0).fit(graphs[:30]).predict_proba(graphs[30:]).shape
+            (10, 2)
         """
         return super().predict_proba(with_confounds(X, confounds), on_error=on_error)
 

@@ -142,6 +142,12 @@ class Findings:
         Args:
             path: the file to write; a file that is there is replaced.
             what: "connections" or "subnetworks".
+
+        Example:
+            >>> from isonn.connectomes import planted_connectomes
+            >>> study = planted_connectomes(n_subjects=40, n_regions=12, effect=0.8, seed=1)
+            >>> clf = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(study.graphs)
+            >>> findings(clf).to_csv(tmp_path / "connections.csv")
         """
         if what not in ("connections", "subnetworks"):
             raise InputError(f"what={what!r} is unknown; use 'connections' or 'subnetworks'")

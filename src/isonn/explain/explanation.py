@@ -246,6 +246,12 @@ class Explanation:
 
         Returns:
             its name, such as "Precuneus L"; without names, or with numbers as names, its label and number: "N 14".
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(graphs)
+            >>> clf.explain(graphs[0]).node_name(14)
+            'N 14'
         """
         number = str(input_nodes(self.graph)[node])
         if self.graph.node_names is not None:
@@ -264,6 +270,12 @@ class Explanation:
 
         Returns:
             ndarray of shape (outputs,); None if nothing is left of the graph.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> why = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs).explain(graphs[0])
+            >>> bool(why.without(why.reasons[0])[1] < why.probabilities[1])  # its rings speak for a mutagen
+            True
         """
         if isinstance(match, Reason):
             return match.without
@@ -290,6 +302,13 @@ class Explanation:
 
         Returns:
             the text; ``print(explanation)`` prints the same.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs)
+            >>> print(clf.explain(graphs[0]).summary(top=1))  # doctest: +ELLIPSIS
+            mutagenic with probability 0...: score +... (base: ...)
+            ...
         """
         from isonn.explain.export import as_text
 
@@ -337,6 +356,11 @@ class Explanation:
 
         Args:
             path: the file to write; a page that is there is never replaced.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs)
+            >>> clf.explain(graphs[0]).to_html(tmp_path / "why.html")
         """
         from isonn.report.explain_page import write_explanation
 

@@ -116,6 +116,11 @@ class Template:
 
         Returns:
             the text.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> isonn.SubgraphVectorizer(max_nodes=2, view="labels").fit(graphs).templates_[-1].text()
+            'N=O'
         """
         from isonn.explain.text import template_text
 
@@ -132,6 +137,12 @@ class Template:
 
         Returns:
             a `networkx.DiGraph`; labels and weights of the template are attributes of its nodes and edges.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> template = isonn.SubgraphVectorizer(max_nodes=2, view="labels").fit(graphs).templates_[-1]
+            >>> sorted(template.to_networkx().edges)
+            [(0, 1), (1, 0)]
         """
         try:
             import networkx

@@ -136,6 +136,12 @@ class SubgraphEstimator(GraphEstimator):
 
         Returns:
             ndarray of strings.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=2, view="labels", head="linear", random_state=0).fit(graphs)
+            >>> "labels [N]-double-[O]" in clf.get_feature_names_out()
+            True
         """
         self._require_fit()
         terms = np.array(term_names(self.kind_), dtype=object)[self._model.features.term_of]

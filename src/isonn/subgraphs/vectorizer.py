@@ -110,6 +110,11 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
 
         Returns:
             the fitted vectorizer.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> isonn.SubgraphVectorizer(max_nodes=1, view="labels").fit(graphs).templates_
+            Templates(6: 6 of 1 node)
         """
         self.__dict__.pop("vocabulary_", None)  # a fit that fails leaves no templates of an earlier one
         graphs = as_stream(X)

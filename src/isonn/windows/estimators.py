@@ -73,6 +73,15 @@ class _IsoNN(TransformerMixin, TorchEstimator):
             y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t).
             sample_weight: one weight per graph. Without ``batch_size``, a graph of weight 2 counts as two equal ones;
                 a graph of weight 0 is always left out.
+
+        Returns:
+            the fitted estimator.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.IsoNNClassifier(k=2, c=2, epochs=5, random_state=0).fit(graphs)
+            >>> len(clf.history_.loss), len(clf.templates_)
+            (5, 2)
         """
         self._check_params()
         if not _usable(self.device):
@@ -107,7 +116,20 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         return self.target_.loss() if weights is None else WeightedLoss(self.target_)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the maps of the last layer, one row per graph, with one feature per map and window."""
+        """Return the maps of the last layer, one row per graph, with one feature per map and window.
+
+        Args:
+            X: graphs, as in ``fit``.
+
+        Returns:
+            ndarray of shape (g, features), columns as in `get_feature_names_out`.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.IsoNNClassifier(k=2, c=2, epochs=1, random_state=0).fit(graphs)
+            >>> clf.transform(graphs).shape  # 2 templates, 27 x 27 windows
+            (188, 1458)
+        """
         if isinstance(X, GraphStream):
             return np.concatenate([self.transform(chunk) for chunk in X])
         features = self._in_batches(self._checked(X), lambda inputs: self.model_.features(inputs).flatten(1))
@@ -170,7 +192,20 @@ class _IsoNN(TransformerMixin, TorchEstimator):
         return self.target_.link(self._in_batches(graphs, self.model_).numpy().astype(np.float64))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the map and the window start of each feature of `transform`."""
+        """Return the map and the window start of each feature of `transform`.
+
+        Args:
+            input_features: ignored; scikit-learn passes it.
+
+        Returns:
+            ndarray of strings.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.IsoNNClassifier(k=2, c=2, epochs=1, random_state=0).fit(graphs)
+            >>> clf.get_feature_names_out()[-1]
+            'template1_row26_column26'
+        """
         self._require_fit()
         maps, side = map_shape(self.size_, self._layers)
         kind = "template" if len(self._layers) == 1 else "map"

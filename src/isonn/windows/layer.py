@@ -89,6 +89,11 @@ class IsoLayer(nn.Module):
 
         Returns:
             Tensor of shape (batch, c, m, m) with m = n - k + 1.
+
+        Example:
+            >>> maps = IsoLayer(k=3, c=2)(torch.rand(1, 5, 5))
+            >>> maps.detach().sum(dim=(2, 3)).round(decimals=3)  # each map sums to 1 over all windows
+            tensor([[1., 1.]])
         """
         maps: Tensor = self._similarities(graphs)
         there = None if mask is None else real_windows(mask, self.k, maps)
@@ -112,6 +117,10 @@ class IsoLayer(nn.Module):
 
         Returns:
             Tensor of shape (batch, c, m, m) with m = n - k + 1.
+
+        Example:
+            >>> IsoLayer(k=2, c=3).distances(torch.zeros(1, 4, 4)).shape
+            torch.Size([1, 3, 3, 3])
         """
         similarities: Tensor = self._similarities(graphs)
         return -similarities

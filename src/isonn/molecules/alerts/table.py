@@ -90,6 +90,14 @@ class Alert:
 
         Returns:
             numbers of atoms; none if the molecule does not contain it.
+
+        Example:
+            >>> from rdkit import Chem
+            >>> smiles = [f"{'C' * n}{end}" for n in range(3, 15) for end in ("C(=O)O", "CO", "CN", "C(=O)OC")]
+            >>> y = [int(s.endswith("(=O)O")) for s in smiles]
+            >>> alert = isonn.SubgraphClassifier(random_state=0).fit(smiles, y).alerts(smiles, y)[0]
+            >>> sorted(alert.atoms_in(Chem.MolFromSmiles("CCC(=O)O")))
+            [2, 3, 4]
         """
         groups = groups_named(self.name) if self.relation == "is" else ()
         return match_atoms(molecule, [group.smarts for group in groups] or [self.smarts])
@@ -180,6 +188,13 @@ class Alerts(Sequence[Alert]):
 
         Args:
             path: a path, or an open text file.
+
+        Example:
+            >>> smiles = [f"{'C' * n}{end}" for n in range(3, 15) for end in ("C(=O)O", "CO", "CN", "C(=O)OC")]
+            >>> y = [int(s.endswith("(=O)O")) for s in smiles]
+            >>> alerts = isonn.SubgraphClassifier(random_state=0).fit(smiles, y).alerts(smiles, y)
+            >>> alerts.to_csv(tmp_path / "alerts.csv")
+            >>> alerts.to_html(tmp_path / "alerts.html")
         """
         if isinstance(path, (str, Path)):
             with atomic_file(Path(path)) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
