@@ -306,6 +306,16 @@ def test_sample_weights_are_checked_and_used():
     assert heavy[:, 1].mean() > plain[:, 1].mean()
 
 
+def test_the_held_out_score_of_noise_is_that_of_a_coin():
+    scores = []
+    for seed in range(16):
+        draw = np.random.default_rng(seed)
+        noise, y = draw.normal(size=(30, 24, 24)), draw.permutation(np.arange(30) % 2)
+        clf = isonn.AlignedClassifier(shuffles=5, random_state=seed).fit(noise + noise.transpose(0, 2, 1), y)
+        scores.append(clf.held_out_score_["auroc"])
+    assert abs(np.mean(scores) - 0.5) < 0.05  # standard error of the mean: 0.025
+
+
 def test_where_nothing_can_be_held_out_the_model_is_a_ridge_regression():
     """With one graph of a class no inner fold can be made; the direction is that of scikit-learn's ridge."""
     draw = np.random.default_rng(0)

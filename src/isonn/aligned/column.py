@@ -130,7 +130,7 @@ class ColumnModel:
         sets, coef: sets of regions and their weights.
         connections: weights of standardised connections, shape (p,).
         intercept: the mean of the target.
-        held_out: predictions for graphs that were held out, also from the mixture, shape (splits, g).
+        held_out: predictions for graphs that were held out, also from the choice of the mixture, shape (splits, g).
         shares: the share of sets, single connections and ridge in the predictions; {} for a constant.
         effects: effect size of each set on held-out graphs and its 95 % interval, and the share of folds that find the
             set, shape (4, sets).

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from isonn.aligned.layout import Layout
@@ -173,6 +172,8 @@ class Trials:
         sample: the graphs.
         splits: for every split, the fold of each graph, shape (splits, g).
         predictions: of every choice of the three parts, each of shape (splits, g, choices).
+        nested: predictions of models that were learned without the graph's fold and another one, each of shape
+            (splits, other folds, g, choices); [] if there are only two folds.
         sets: for every split and fold, the sets that were found, with the targets of the held-out graphs and the values
             of the sets in them.
         moments: for every split, the sums of the strongest connections.
@@ -181,6 +182,7 @@ class Trials:
     sample: Sample
     splits: IntArray
     predictions: list[Floats]
+    nested: list[Floats]
     sets: list[list[tuple[list[RegionSet], Floats, Floats]]]
     moments: list[Moments]
 
@@ -192,7 +194,7 @@ class Trials:
         g, p = sample.cells.shape
         count = min(MOST_SPLITS, -(-HELD_OUT // g))
         splits = np.stack([sample.draw_folds(draw) for _ in range(count)])
-        trials = cls(sample, splits, [], [[] for _ in splits], [Moments(p) for _ in splits])
+        trials = cls(sample, splits, [], [], [[] for _ in splits], [Moments(p) for _ in splits])
         for i, split in enumerate(splits):
             for number in range(sample.folds):
                 train, test = np.flatnonzero(split != number), np.flatnonzero(split == number)
@@ -207,23 +209,43 @@ class Trials:
                 trials.sets[i].append((parts.sets, target, new.merge(parts.set_values(new.cells))))
                 trials.moments[i].add(parts.strongest, target, new.merge(new.cells[:, parts.strongest]))
                 del seen, new, parts  # the next fold needs their memory
+            if sample.folds > 2:
+                trials._nest(learn, kernel, i)
         return trials
 
-    def mixture(self, graphs: NDArray[np.bool_] | slice = slice(None)) -> Mixture:
-        """Weigh the choices by all held-out predictions, or by those of some graphs."""
-        count, target = len(self.splits), self.sample.target[graphs]
-        predictions = [part[:, graphs].reshape(-1, part.shape[2]) for part in self.predictions]
-        weights = np.tile(self.sample.weights[graphs], count)
-        return Mixture.weigh(predictions, np.tile(target, count), weights, len(target))
+    def _nest(self, learn: Callable[[Sample, Floats], Parts], kernel: Floats, i: int) -> None:
+        """Learn without every two folds of a split, and predict both."""
+        split, folds = self.splits[i], self.sample.folds
+        if not self.nested:
+            self.nested.extend(np.zeros((len(self.splits), folds, *part.shape[1:])) for part in self.predictions)
+        for pair in combinations(range(folds), 2):
+            test = np.isin(split, pair)
+            seen, new, inner = self.sample.split(np.flatnonzero(~test), np.flatnonzero(test), kernel)
+            outputs = learn(seen, inner).outputs(new.cells)
+            for column, predicted in zip(self.nested, outputs, strict=True):
+                for own, other in (pair, pair[::-1]):
+                    column[i, other, split == own] = predicted[split[test] == own]
+            del seen, new
+
+    def mixture(self) -> Mixture:
+        """Weigh the choices by all held-out predictions."""
+        predictions = [part.reshape(-1, part.shape[2]) for part in self.predictions]
+        target, weights = (np.tile(values, len(self.splits)) for values in (self.sample.target, self.sample.weights))
+        return Mixture.weigh(predictions, target, weights, len(self.sample.target))
 
     def held_out(self) -> Floats:
-        """Return held-out predictions whose mixture was also weighed without the graph, shape (splits, g)."""
+        """Return held-out predictions, shape (splits, g), from mixtures that were weighed without the graph, too.
+
+        Weights chosen by predictions of models that saw the graph would favour the parts that happen to predict it.
+        """
         outputs = np.zeros(self.splits.shape)
-        for number in range(int(self.splits[0].max()) + 1):
-            rows = self.splits[0] == number
-            mixture = self.mixture(~rows)
-            for i in range(len(self.splits)):
-                outputs[i, rows] = mixture.outputs([part[i, rows] for part in self.predictions])
+        nested = self.nested or [np.repeat(part[:, None], 2, axis=1) for part in self.predictions]
+        for i, split in enumerate(self.splits):
+            for number in range(int(split.max()) + 1):
+                rest = split != number
+                target, weights = self.sample.target[rest], self.sample.weights[rest]
+                mixture = Mixture.weigh([part[i, number, rest] for part in nested], target, weights, len(target))
+                outputs[i, ~rest] = mixture.outputs([part[i, ~rest] for part in self.predictions])
         return outputs
 
     def set_effects(self, sets: Sequence[RegionSet]) -> Floats:
