@@ -170,7 +170,7 @@ def test_impossible_atlases_are_refused(make, message):
         make()
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".csv", ".mat", ".tsv"])
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".mat", ".tsv"])
 def test_a_folder_of_subjects_is_read(tmp_path, matrices, suffix):
     ids = [f"sub-{i:02d}" for i in range(6)]
     rows = [f"{one}\t{20 + i}\t{'patient' if i % 2 else 'control'}" for i, one in enumerate(ids)]
@@ -182,6 +182,8 @@ def test_a_folder_of_subjects_is_read(tmp_path, matrices, suffix):
         file = folder / f"{one}_task-rest_matrix{suffix}"
         if suffix == ".npy":
             np.save(file, matrix)
+        elif suffix == ".npz":
+            np.savez(file, matrix)
         elif suffix == ".mat":
             savemat(file, {"Z": matrix, "note": np.zeros((1, 2))})
         else:

@@ -25,13 +25,13 @@ from isonn.connectomes.timeseries import Connectivity
 from isonn.errors import DatasetError, InputError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.matrices import load_mat
-from isonn.graphs.io.npz import DAMAGE
+from isonn.graphs.io.npz import DAMAGE, read_arrays
 from isonn.graphs.io.registry import Reader, short
 from isonn.graphs.io.tables import read_matrix
 
 TABLES = ("participants.tsv", "participants.csv")
 ATLASES = ("atlas.csv", "atlas.tsv", "regions.csv", "regions.tsv", "labels.txt", "regions.txt")
-SUFFIXES = (".npy", ".csv", ".tsv", ".mat")
+SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".mat")
 PHENOTYPE = "phenotype"
 #: Columns that are the target if none is named.
 TARGETS = ("group", "diagnosis", "dx", "class", "label", "y")
@@ -40,12 +40,13 @@ TARGETS = ("group", "diagnosis", "dx", "class", "label", "y")
 class ConnectomeReader(Reader):
     """A folder with ``participants.tsv`` and a matrix or the time series of each subject, such as BIDS derivatives.
 
-    Matrices are ``.npy``, ``.csv`` or ``.tsv`` (with or without a header and an index column) or ``.mat`` files with
-    one matrix each, in the folder or below. The name of a file starts with the id of its subject: ``sub-01.npy``,
-    ``sub-01_ses-1_task-rest_connectivity.csv``. Other files are left alone. An atlas (``atlas.csv``) names the regions.
-    Arrays that are not square are time series with a column per region. Sessions and runs become graphs of their own,
-    with their subject in the column ``subject``. Tables in ``phenotype/`` and ``sub-01/sub-01_sessions.tsv`` add
-    columns to those of the participants. A table with a column ``session_id`` (or ``session``) has a row per session.
+    Matrices are ``.npy``, ``.csv`` or ``.tsv`` (with or without a header and an index column), ``.npz`` or ``.mat``
+    files with one matrix each, in the folder or below. The name of a file starts with the id of its subject:
+    ``sub-01.npy``, ``sub-01_ses-1_task-rest_connectivity.csv``. Other files are left alone. An atlas (``atlas.csv``)
+    names the regions. Arrays that are not square are time series with a column per region. Sessions and runs become
+    graphs of their own, with their subject in the column ``subject``. Tables in ``phenotype/`` and
+    ``sub-01/sub-01_sessions.tsv`` add columns to those of the participants. A table with a column ``session_id`` (or
+    ``session``) has a row per session.
     """
 
     name = "connectomes"
@@ -337,8 +338,9 @@ def _read(file: Path) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
     try:
         if suffix == ".npy":
             matrix = np.load(file, allow_pickle=False)
-        elif suffix == ".mat":
-            arrays = [value for key, value in load_mat(file).items() if np.ndim(value) == 2 and key[:2] != "__"]
+        elif suffix in (".mat", ".npz"):
+            contents = load_mat(file) if suffix == ".mat" else read_arrays(file)
+            arrays = [value for key, value in contents.items() if np.ndim(value) == 2 and key[:2] != "__"]
             large = [value for value in arrays if min(value.shape) > 1]
             square = [value for value in large if value.shape[0] == value.shape[1]]
             if len(square or large) != 1:

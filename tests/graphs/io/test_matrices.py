@@ -46,7 +46,8 @@ def test_every_format_holds_the_same_set(tmp_path, adjacency):
     scipy.io.savemat(tmp_path / "b.mat", {"X": adjacency.transpose(1, 2, 0), "label": LABELS.astype(float), "n": 4})
     scipy.io.savemat(tmp_path / "c.mat", {"X": adjacency, "label": LABELS})
     write_folder(tmp_path / "d", adjacency, labels_csv())
-    for file in ("a.npz", "b.mat", "c.mat", "d"):
+    write_folder(tmp_path / "e", adjacency, labels_csv().replace(".csv", ""))
+    for file in ("a.npz", "b.mat", "c.mat", "d", "e"):
         graphs = READER.read(tmp_path / file)
         assert graphs.digest == expected, file
         assert graphs.name == file[0]
@@ -160,6 +161,8 @@ def test_a_cut_file_is_refused(tmp_path, adjacency, name):
         ("", "first line is 'file,label'"),
         ("file,label\nsubject0.csv,1\n", r"no label for subject1.csv \(4 missing\)"),
         (labels_csv() + "subject9.csv,1\n", "labels subject9.csv, which is not in the folder"),
+        (labels_csv() + "subject9,1\n", "labels subject9, which is not in the folder"),
+        (labels_csv() + "subject0,1\n", "row 7 of .*labels.csv is 'subject0,1'; name each file once"),
         (labels_csv() + "subject0.csv,1\n", "row 7 of .*labels.csv is 'subject0.csv,1'; name each file once"),
         ("file,label\nsubject0.csv\n", "row 2 of .*labels.csv is 'subject0.csv'"),
     ],

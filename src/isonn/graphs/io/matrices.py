@@ -159,21 +159,26 @@ def _read_folder(folder: Path) -> GraphSet:
 
 
 def _labels(path: Path, files: list[str]) -> dict[str, NDArray[Any]]:
-    """Return the columns of ``labels.csv`` in the order of the files."""
+    """Return the columns of ``labels.csv``, which may leave out ``.csv``, in the order of the files."""
     rows = read_table(path)
     header = rows[0] if rows else []
     if header[:1] != ["file"] or "label" not in header or len(set(header)) != len(header):
         raise DatasetError(f"{path} starts with {','.join(header)!r:.60}; its first line is 'file,label'")
     row_of: dict[str, list[str]] = {}
+    known = set(files)
     for number, row in enumerate(rows[1:], start=2):
-        if len(row) != len(header) or not row[header.index("label")] or row[0] in row_of:
+        file = "".join(row[:1])
+        file = file if file in known else f"{file}.csv"
+        if len(row) != len(header) or not row[header.index("label")] or file in row_of:
             raise DatasetError(f"row {number} of {path} is {','.join(row)!r:.60}; name each file once, with its label")
-        row_of[row[0]] = row
-    unlabelled, absent = sorted(set(files) - set(row_of)), sorted(set(row_of) - set(files))
+        row_of[file] = row
+    unlabelled, absent = sorted(known - set(row_of)), sorted(set(row_of) - known)
     if unlabelled:
         raise DatasetError(f"{path} has no label for {unlabelled[0]} ({len(unlabelled)} missing); label every file")
     if absent:
-        raise DatasetError(f"{path} labels {absent[0]:.60}, which is not in the folder; add it or drop the line")
+        raise DatasetError(
+            f"{path} labels {row_of[absent[0]][0]:.60}, which is not in the folder; add it or drop the line"
+        )
     columns = zip(*(row_of[file] for file in files), strict=True)
     return {name: Column.of(cells).values(cells) for name, cells in zip(header, columns, strict=True) if name != "file"}
 
