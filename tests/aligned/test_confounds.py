@@ -178,6 +178,21 @@ def test_sites_with_numbers_are_categories(study):
         numbered.predict(matrices, confounds=coded.assign(site=7))
 
 
+@pytest.mark.parametrize("name", ["site", "SITE_ID", "Scanner", "acquisition_center"])
+def test_numbered_sites_give_the_model_of_named_sites(study, name):
+    matrices, y, table = study
+    number = table["site"].map({"A": 1, "B": 2, "C": 3}).to_numpy()
+    named, integers, floats = (
+        isonn.AlignedClassifier(**FAST).fit(matrices, y, confounds={name: values})
+        for values in (table["site"].to_numpy(), number, number.astype(float))
+    )
+    for clf in (integers, floats):
+        np.testing.assert_array_equal(clf.statistics_, named.statistics_)
+        np.testing.assert_array_equal(clf.best_ranks_, named.best_ranks_)  # exchanged within sites
+    expected = named.predict_proba(matrices[:5], confounds={name: table["site"][:5].to_numpy()})
+    np.testing.assert_array_equal(floats.predict_proba(matrices[:5], confounds={name: number[:5]}), expected)
+
+
 def test_effects_may_be_learned_from_one_class(study):
     matrices, y, table = study
     clf = isonn.AlignedClassifier(scale="none", confounds_from="control", squared=("motion",), **FAST)

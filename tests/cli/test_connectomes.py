@@ -41,6 +41,7 @@ def model(folder, tmp_path_factory):
     done = run("fit", folder, "--out", out, "--confounds", "age,site", "--harmonize", "site", "--set", "shuffles=39")
     assert done.returncode == 0, done.stderr
     assert "fitting isonn-aligned" in done.stdout
+    assert "confounds: age (number), site (" in done.stdout
     assert "held out: accuracy" in done.stdout
     return out
 

@@ -33,6 +33,9 @@ def model_facts(model: Any, graphs: GraphSet | None) -> dict[str, Any]:
         facts.update(sets=len(p_values), significant=int((p_values <= SIGNIFICANT).sum()))
     elif (templates := getattr(model, "templates_", None)) is not None:
         facts.update(templates=len(templates))
+    removed = getattr(getattr(getattr(model, "model_", None), "encoder", None), "adjustment", None)
+    if removed is not None and removed.confounds:
+        facts.update(confounds={confound.name: list(confound.categories) for confound in removed.confounds})
     return facts
 
 
@@ -54,6 +57,8 @@ def _predicted(model: Any) -> dict[str, Any]:
 def sentences(facts: dict[str, Any]) -> list[str]:
     """Return the facts as lines of text."""
     lines = [_guess(facts["predicts"])]
+    if "confounds" in facts:
+        lines.append(f"confounds: {', '.join(map(_confound, *zip(*facts['confounds'].items(), strict=True)))}")
     if "epochs" in facts:
         lines.append(f"{facts['epochs']} epochs in {facts['seconds']:.1f} s, last loss {facts['loss']:.4f}")
     if "templates" in facts:
@@ -88,6 +93,12 @@ def _guess(predicts: dict[str, Any]) -> str:
     shown = ", ".join(classes[:5]) + (", ..." if len(classes) > 5 else "")
     numbers = " (--numbers predicts numbers)" if len(classes) > 2 and all(map(str.isdecimal, classes)) else ""
     return f"predicts {len(classes)} classes{of}: {shown}{numbers}"
+
+
+def _confound(name: str, categories: list[str]) -> str:
+    """Say how a confound is read, so that codes taken for numbers, and M beside male, are noticed."""
+    shown = ", ".join(categories[:5]) + (", ..." if len(categories) > 5 else "")
+    return f"{name} ({len(categories)} categories: {shown})" if categories else f"{name} (number)"
 
 
 def scores_text(scores: Mapping[str, float | None], unit: str = "") -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.confounds.columns import Confound, confound_columns, learn_confounds
+from isonn.confounds.columns import Confound, as_categories, confound_columns, learn_confounds
 from isonn.confounds.combat import Combat
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
@@ -191,4 +191,4 @@ def _with_categories(graphs: GraphSet, site: str | None) -> GraphSet:
     """Return the graphs with the site as text, so that sites with numbers are categories as well."""
     if site is None or site not in graphs.table:
         return graphs
-    return replace(graphs, table={**graphs.table, site: graphs.table[site].astype(np.str_)})
+    return replace(graphs, table={**graphs.table, site: as_categories(graphs.table[site])})

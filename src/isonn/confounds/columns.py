@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,10 @@ from isonn.packing import Floats, IntArray
 
 #: Mean number of graphs in a category within which permutations exchange graphs.
 LEAST_STRATUM = 8
+#: Names of columns in which numbers are categories.
+SITES = re.compile(
+    r"(.*[_ .-])?(sites?|scanners?|centers?|centres?|batch|manufacturer)([_ .-]?(id|no|nr|number|code))?", re.I
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,8 @@ class Confound:
     def learn(cls, name: str, values: NDArray[Any], square: bool) -> Confound:
         """Learn the categories, or the mean and spread, of one confound."""
         _check_complete(name, values)
+        if SITES.fullmatch(name):
+            values = as_categories(values)
         if values.dtype.kind not in "biuf":
             if square:
                 raise InputError(f"confound {name!r} holds text such as {str(values[0])!r}; leave it out of squared")
@@ -55,6 +62,8 @@ class Confound:
     def columns(self, values: NDArray[Any]) -> Floats:
         """Return the centred columns of some graphs, shape (g, columns); a category that is new counts as the mean."""
         _check_complete(self.name, values)
+        if SITES.fullmatch(self.name):
+            values = as_categories(values)
         if bool(self.categories) == (values.dtype.kind in "biuf"):
             was = "text" if self.categories else "numbers"
             raise InputError(f"confound {self.name!r} was {was} in training and holds {str(values[0])!r}; use one kind")
@@ -76,6 +85,18 @@ class Confound:
         numbers = (values.astype(np.float64) - self.center) / self.spread
         columns = [numbers, numbers**2] if self.square else [numbers]
         return np.stack(columns, axis=1), np.ones(len(values), dtype=bool)
+
+
+def as_categories(values: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers of sites as text, so that they are categories; a whole number is the same as int or float.
+
+    Example:
+        >>> as_categories(np.array([1.0, 3.0])).tolist()
+        ['1', '3']
+    """
+    if values.dtype.kind == "f" and (values == np.rint(values)).all():
+        values = values.astype(np.int64)
+    return values.astype(np.str_)
 
 
 def learn_confounds(graphs: GraphSet, names: Sequence[str], squared: Sequence[str]) -> tuple[Confound, ...]:
