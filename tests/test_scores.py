@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
+from isonn.experiments.validation import metrics_of
 from isonn.scores import column_scores, held_out_scores, right_graphs, score
 from isonn.targets import Classes, Labels, Numbers, target_kind
 
@@ -48,6 +49,18 @@ def test_f1_is_of_the_larger_of_two_classes_and_0_where_it_is_neither_there_nor_
     assert score(target, np.array([-1, -1, 1, 1]), np.eye(2)[[0, 1, 1, 1]])["f1"] == pytest.approx(0.8)
     assert score(target, np.array([-1, -1]), np.eye(2)[[0, 0]])["f1"] == 0
     assert score(target, np.array([-1, -1]), np.eye(2)[[0, 0]])["auroc"] is None
+
+
+@pytest.mark.parametrize("words", [("hit", "no hit"), ("Active", "Inactive"), ("BBB+", "BBB-"), ("yes", "no")])
+def test_scores_are_of_the_positive_class_wherever_its_word_sorts(words: tuple[str, str]) -> None:
+    y = DRAW.integers(0, 2, 60)
+    p = np.clip(0.3 * y + DRAW.random(60) * 0.7, 0, 1)
+    numbers, texts = Classes.fit(y), Classes.fit(np.array(words))
+    named = np.array(words)[1 - y]
+    answers = np.column_stack([p, 1 - p])[:, [words.index(value) for value in texts.classes]]
+    assert score(texts, named, answers) == pytest.approx(score(numbers, y, np.column_stack([1 - p, p])))
+    of_words = metrics_of(texts, texts.encode(named), answers)
+    assert of_words == pytest.approx(metrics_of(numbers, y, np.column_stack([1 - p, p])))
 
 
 def test_gaps_are_left_out_column_by_column() -> None:

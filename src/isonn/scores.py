@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.packing import Floats
-from isonn.targets import Target, as_columns
+from isonn.targets import Target, as_columns, positive_of
 
 Scores = dict[str, float | None]
 
@@ -146,11 +146,16 @@ def _class_scores(y: NDArray[Any], answers: Floats, classes: NDArray[Any]) -> Sc
     from sklearn.metrics import f1_score, matthews_corrcoef
 
     predicted, truth = classes[answers.argmax(axis=1)], y[:, None] == classes
-    two = len(classes) == 2  # F1 and ranks are those of the larger class, +1 in the paper; else the mean over classes
+    # of two classes, F1 and ranks are those of the positive one; else the mean over classes
+    shown = [positive_of(classes)] if len(classes) == 2 else range(len(classes))
     recalls = [float((predicted[y == value] == value).mean()) for value in np.unique(y)]
     return {
-        "f1": float(f1_score(y, predicted, labels=classes[1:] if two else None, average="macro", zero_division=0)),
-        **mean_score([_rank_scores(truth[:, i], answers[:, i]) for i in range(int(two), len(classes))]),
+        "f1": float(
+            f1_score(
+                y, predicted, labels=classes[shown] if len(classes) == 2 else None, average="macro", zero_division=0
+            )
+        ),
+        **mean_score([_rank_scores(truth[:, i], answers[:, i]) for i in shown]),
         "brier": float(((answers - truth) ** 2).sum(axis=1).mean() / 2),
         "accuracy": float((predicted == y).mean()),
         "balanced_accuracy": float(np.mean(recalls)),

@@ -7,7 +7,7 @@ per graph, `Labels` several labels per graph, and `Numbers` measurements.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -399,6 +399,27 @@ MOST_CLASSES = 20
 #: So are those with more different values than this, if half of the values occur in fewer than `FEW_GRAPHS` graphs.
 MOST_RARE_CLASSES = 10
 FEW_GRAPHS = 5
+#: Two texts that are the whole answer of a test, the positive one first.
+ANSWERS = [
+    *(("yes", "no"), ("y", "n"), ("true", "false"), ("active", "inactive"), ("positive", "negative")),
+    *(("pos", "neg"), ("+", "-"), ("1", "0"), ("toxic", "nontoxic"), ("toxic", "non-toxic"), ("pass", "fail")),
+    *(("mutagenic", "nonmutagenic"), ("mutagenic", "non-mutagenic")),
+]
+
+
+def positive_of(classes: Iterable[Any]) -> int:
+    """Return the place of the positive one of two classes: "active" beside "inactive", "hit" beside "no hit".
+
+    Where the words do not say it, as in 0 and 1, the second is positive.
+
+    Example:
+        >>> positive_of(["Active", "Inactive"]), positive_of(["BBB+", "BBB-"]), positive_of([0, 1])
+        (0, 0, 1)
+    """
+    first, second = (str(value).strip().casefold() for value in classes)
+    negations = {f"{no}{first}" for no in ("no ", "not ", "non", "non-", "non ", "in", "im", "un")}
+    signs = first[-1:] == "+" and second == f"{first[:-1]}-"
+    return 0 if (first, second) in ANSWERS or second in negations or signs else 1
 
 
 def are_too_many_classes(counts: Collection[int]) -> bool:

@@ -94,6 +94,18 @@ def test_a_dossier_of_each_prediction_has_a_second_opinion(folder, tmp_path):
     assert ">CCCCCCO<" in second  # as standardised
 
 
+def test_the_positive_class_need_not_be_the_last_in_the_alphabet(folder, tmp_path):
+    rows = [f"{text},{'non-' * (text[-1] != 'O')}mutagen" for text in SMILES]
+    (tmp_path / "words.csv").write_text("\n".join(["smiles,Ames", *rows, ""]))
+    done = run("fit", tmp_path / "words.csv", "--out", tmp_path / "model", "--head", "linear")
+    assert "2 classes of Ames: mutagen (24), non-mutagen (36)" in done.stdout
+    best = run("predict", tmp_path / "model", *SMILES[:4], "--top", 1, "--dossier", tmp_path / "pages")
+    assert [row["predicted"] for row in rows_of(best)] == ["mutagen"]
+    page = next((tmp_path / "pages").iterdir()).read_text()
+    assert "Class mutagen is taken as positive" in page
+    assert "CONFLICT" in page  # an alcohol is positive here, and no rule warns
+
+
 def test_rules_of_mutagenicity_are_in_no_conflict_with_a_model_of_something_else(folder, tmp_path):
     done = run("predict", folder / "classes-model", "CCCCCCO", "--dossier", tmp_path / "pages")
     assert done.returncode == 0, done.stderr

@@ -28,8 +28,8 @@ def alerts(
 ) -> None:
     """List groups and pieces of molecules that warn of a class as SMARTS, with the precision of each.
 
-    The class is yes or active, else the second of two, unless --label names it. Precision is counted on molecules that
-    took no part in choosing an alert: the list is chosen again without each fold of DATA.
+    The class is the positive one of two (active, yes, 1), unless --label names it. Precision is counted on molecules
+    that took no part in choosing an alert: the list is chosen again without each fold of DATA.
     """
     from isonn.errors import InputError
     from isonn.screening.sources import label_of, target_names

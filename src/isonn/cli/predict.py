@@ -85,7 +85,8 @@ def predict(
     """Predict graphs: keep the columns of DATA and add the class with all probabilities, or the value.
 
     Rows without a valid molecule are kept, with the error in the column "problem". Where DATA has true values, metrics
-    are printed. --top ranks by the second of two classes, or by the only target, unless --label names another.
+    are printed. --top ranks by the positive one of two classes (active, yes, 1), or by the only target, unless --label
+    names another.
     """
     from isonn.cli.reading import reading
     from isonn.cli.running import processes

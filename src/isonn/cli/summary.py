@@ -17,6 +17,9 @@ SIGNIFICANT = 0.05
 def model_facts(model: Any, graphs: GraphSet | None) -> dict[str, Any]:
     """Return the facts about a fitted model, as JSON; ``graphs`` are those it was fitted to, if in memory."""
     facts: dict[str, Any] = {"predicts": _predicted(model)}
+    if facts["predicts"]["kind"] == "classes" and graphs is not None and graphs.y is not None:
+        values = graphs.y.tolist()
+        facts["predicts"]["counts"] = [values.count(value) for value in model.classes_.tolist()]
     history = getattr(model, "history_", None)
     if history is not None and history.loss:
         facts.update(epochs=len(history), seconds=round(sum(history.seconds), 1), loss=history.loss[-1])
@@ -90,7 +93,8 @@ def _guess(predicts: dict[str, Any]) -> str:
     if predicts["kind"] == "labels":
         return f"predicts {len(predicts['targets']) or 'several'} labels{of}"
     classes = predicts["classes"]
-    shown = ", ".join(classes[:5]) + (", ..." if len(classes) > 5 else "")
+    counts = [f" ({count:,})" for count in predicts.get("counts", ())] or [""] * len(classes)
+    shown = ", ".join(map(str.__add__, classes[:5], counts)) + (", ..." if len(classes) > 5 else "")
     numbers = " (--numbers predicts numbers)" if len(classes) > 2 and all(map(str.isdecimal, classes)) else ""
     return f"predicts {len(classes)} classes{of}: {shown}{numbers}"
 

@@ -18,7 +18,7 @@ from isonn.heads import PENALTIES, Distinct, Inputs
 from isonn.packing import Floats, IntArray
 from isonn.scores import auroc, score
 from isonn.seeding import numpy_stream
-from isonn.targets import Target, as_y
+from isonn.targets import Target, as_y, positive_of
 
 #: Number of bootstrap samples of an interval, and of scrambled targets.
 BOOTSTRAPS, SCRAMBLES = 300, 50
@@ -101,15 +101,16 @@ def metrics_of(target: Target, truth: NDArray[Any], answers: Floats) -> dict[str
     recall = [float(right[truth == c].mean()) if (truth == c).any() else np.nan for c in range(answers.shape[1])]
     if answers.shape[1] > 2:
         return {"accuracy": float(right.mean()), "balanced accuracy": float(np.nanmean(recall))}
-    hits, misses = float((right & (guess == 1)).sum()), float((~right & (guess == 0)).sum())
-    false, clear = float((~right & (guess == 1)).sum()), float((right & (guess == 0)).sum())
+    yes = positive_of(target.classes.tolist())
+    hits, misses = float((right & (guess == yes)).sum()), float((~right & (guess != yes)).sum())
+    false, clear = float((~right & (guess == yes)).sum()), float((right & (guess != yes)).sum())
     product = (hits + false) * (hits + misses) * (clear + false) * (clear + misses)
     return {
-        "AUROC": _area(truth == 1, answers[:, 1]),
+        "AUROC": _area(truth == yes, answers[:, yes]),
         "accuracy": float(right.mean()),
         "balanced accuracy": float(np.mean(recall)),
-        "sensitivity": recall[1],
-        "specificity": recall[0],
+        "sensitivity": recall[yes],
+        "specificity": recall[1 - yes],
         "MCC": (hits * clear - false * misses) / np.sqrt(product) if product else np.nan,
     }
 

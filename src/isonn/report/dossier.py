@@ -29,7 +29,7 @@ from isonn.report.page import render, write
 from isonn.report.sections.units import told, unit_rows
 from isonn.report.words import capitalized, effect_words, has_target
 from isonn.seeding import numpy_stream
-from isonn.targets import Target, as_y
+from isonn.targets import Target, as_y, positive_of
 
 #: The first words of every dossier.
 DRAFT = (
@@ -347,13 +347,13 @@ def _units(model: Any, graphs: GraphSet) -> Said:
     given = model.label_names_.get("class" if target.exclusive else "target", {})
     names, y = [str(given.get(value, value)) for value in target.classes.tolist()], _targets(graphs)
     rows, skeletons = [], set()
-    for column in [1] if two else range(target.outputs):
+    for column in [positive_of(target.classes.tolist())] if two else range(target.outputs):
         every = unit_rows(explained, column)
         skeletons |= {row.text for row in every if row.skeleton}
         for row in [*told(every, 1, UNITS), *told(every, -1, UNITS)]:
             held = f"{len(row.graphs)} of {len(sample)}"
             if two:
-                held += f", {int((y[list(row.graphs)] == target.classes[1]).sum())} of them {names[1]}"
+                held += f", {int((y[list(row.graphs)] == target.classes[column]).sum())} of them {names[column]}"
             mean, low, high = (
                 effect_words(value, is_logarithm(target, column)) for value in (row.mean, row.low, row.high)
             )

@@ -28,7 +28,7 @@ from isonn.report.sections.units import UnitGroup, unit_groups, units_section
 from isonn.report.trivial import trivial_tile
 from isonn.report.words import number_text, percent_text
 from isonn.scores import right_graphs, score
-from isonn.targets import as_y
+from isonn.targets import as_y, positive_of
 
 #: Default number of graphs on a page.
 GRAPHS = 1000
@@ -146,7 +146,7 @@ class ModelPage:
 
     @cached_property
     def explained(self) -> Any:
-        """The class of the first screen: the second of two if a piece marks it, else that with the strongest piece."""
+        """The class of the first screen: the positive one of two if a piece marks it, else the most marked one."""
         if self.units:
             return self.units[0].value
         target = self.cases.target
@@ -156,10 +156,11 @@ class ModelPage:
         if target.exclusive and len(classes) > 2:
             here = set(np.unique(np.asarray(self.graphs.y)).tolist())
             classes = [value for value in classes if value in here] or classes
-        if len(classes) == 2 and (not pieces or pieces.get(classes[-1])):
-            return classes[-1]
+        positive = classes[positive_of(classes)] if len(classes) == 2 else classes[-1]
+        if len(classes) == 2 and (not pieces or pieces.get(positive)):
+            return positive
         strongest = {value: pieces[value][0].effect for value in classes if pieces.get(value)}
-        return max(strongest, key=lambda value: strongest[value]) if strongest else classes[-1]
+        return max(strongest, key=lambda value: strongest[value]) if strongest else positive
 
     @property
     def tiles(self) -> list[Tile]:

@@ -14,6 +14,7 @@ from isonn.report.draw import draw_explained
 from isonn.report.panels import reason_marks
 from isonn.report.sections.trust import TrustRow
 from isonn.report.words import Naming, effect_words, number_text, reason_words, signed
+from isonn.targets import positive_of
 
 #: Names of endpoints that the rules are about.
 _MUTAGENICITY = re.compile(r"mutagen|(?<![a-z])ames(?![a-z])", re.IGNORECASE)
@@ -95,17 +96,17 @@ def _trust(explanation: Explanation, naming: Naming) -> dict[str, Said]:
 def _second_opinion(explanation: Explanation, rules: Sequence[str], naming: Naming, endpoint: str) -> str:
     """Say whether published alerts of mutagenicity and the model agree; for another endpoint, that they need not."""
     about = "The rules are 29 toxicophores of bacterial mutagenicity (isonn.molecules.toxicophores)."
-    positive = bool(explanation.label == explanation.classes[1])
+    positive = explanation.classes.tolist()[positive_of(explanation.classes.tolist())]
     warned = f"The rules warn: {', '.join(rules)}" if rules else "No rule warns"
     predicted = f"the statistical model predicts {naming.class_(explanation.label)}"
     if not _MUTAGENICITY.search(endpoint):
         what = f"The model predicts {endpoint}" if endpoint else "The name of the model's target does not speak of it"
         return f"{about} {what}, so they are no second opinion on it. {warned}; {predicted}."
-    verdict = "They agree." if positive == bool(rules) else "CONFLICT: an expert must decide."
+    verdict = "They agree." if (explanation.label == positive) == bool(rules) else "CONFLICT: an expert must decide."
     domain = explanation.domain
     if domain is not None and domain.verdict == "out":
         verdict += " The molecule is out of the model's domain, so its answer does not count as a second opinion."
-    return f"{about} Class {explanation.classes[1]!s} is taken as positive. {warned}; {predicted}. {verdict}"
+    return f"{about} Class {positive} is taken as positive. {warned}; {predicted}. {verdict}"
 
 
 def facts_of(row: Mapping[str, Any], standardised: str | None = None) -> dict[str, str]:

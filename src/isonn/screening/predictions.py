@@ -26,7 +26,7 @@ from isonn.screening.columns import EXTRAS
 from isonn.screening.output import Format
 from isonn.screening.partial import Result
 from isonn.screening.sources import Header, Piece, label_of, target_names
-from isonn.targets import Target
+from isonn.targets import Target, positive_of
 
 #: The columns of a list of changed molecules.
 CHANGE_COLUMNS = ("row", "id", "smiles", "standardized", "changes")
@@ -39,7 +39,7 @@ class Best(NamedTuple):
 
     Attributes:
         number: how many are kept.
-        label: the class or target they are ranked by; None is the second of two classes, or the only target.
+        label: the class or target they are ranked by; None is the positive one of two classes, or the only target.
         lowest: whether small values are best.
     """
 
@@ -54,8 +54,10 @@ class Best(NamedTuple):
             raise InputError(f"--top must be at least 1, got {self.number}")
         if self.label is not None:
             output = target.classes.tolist().index(label_of(clf, self.label))
-        elif target.outputs == 1 or (target.exclusive and target.outputs == 2):
-            output = target.outputs - 1
+        elif target.outputs == 1:
+            output = 0
+        elif target.exclusive and target.outputs == 2:
+            output = positive_of(target.classes.tolist())
         else:
             names = [] if target.exclusive else target_names(clf)
             shown = ", ".join(names or map(str, target.classes.tolist()))

@@ -449,8 +449,8 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
         Args:
             X: molecules: SMILES, or a `GraphSet` of them.
             y: their classes; not needed for a `GraphSet` with ``y``.
-            label: the class to warn of, or one of several labels by its name or number; None uses the second of two
-                classes, or the positive one of two answers such as "active" and "inactive".
+            label: the class to warn of, or one of several labels by its name or number; None uses the positive
+                one of two classes: "active" beside "inactive", 1 beside 0, else the second.
             top: maximum number of alerts.
             min_support: minimum number of molecules that an alert is judged on.
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import DatasetError, InputError
-from isonn.targets import FEW_GRAPHS, MOST_CLASSES, are_too_many_classes
+from isonn.targets import ANSWERS, FEW_GRAPHS, MOST_CLASSES, are_too_many_classes
 
 #: Texts that mean a missing value.
 MISSING = {"", "na", "nan", "n/a", "none", "null", "?", "#n/a", "#value!", "#div/0!"}
@@ -30,12 +30,6 @@ _UNDECIDED = {
     *("borderline", "invalid", "failed", "error", "not tested", "untested", "not determined", "nd", "n.d.", "nt"),
     *("pending", "tbd", "maybe", "+/-", "±"),
 }
-#: Two texts that are the whole answer of a test, the positive one first.
-_PAIRS = [
-    *(("yes", "no"), ("y", "n"), ("true", "false"), ("active", "inactive"), ("positive", "negative")),
-    *(("pos", "neg"), ("+", "-"), ("1", "0"), ("toxic", "nontoxic"), ("toxic", "non-toxic"), ("pass", "fail")),
-    *(("mutagenic", "nonmutagenic"), ("mutagenic", "non-mutagenic")),
-]
 #: Short forms of answers, for columns that mix them with the long ones.
 _ANSWERS = {"pos": "positive", "+": "positive", "neg": "negative", "-": "negative", "y": "yes", "n": "no"}
 _UNITS = (
@@ -120,7 +114,7 @@ def yes_or_no(text: str) -> int | None:
     number, word = plain_number(text), text.strip().casefold()
     if number is not None:
         return int(number) if number in (0, 1) else None
-    return next((1 - pair.index(word) for pair in _PAIRS if word in pair), None)
+    return next((1 - pair.index(word) for pair in ANSWERS if word in pair), None)
 
 
 def unit_of(name: str) -> str:
@@ -293,7 +287,7 @@ class TargetReading:
         if self.kind == "numbers" or self.whole:
             return self
         classes = {text for text in self.spellings.values() if text is not None}
-        pair = next((pair for pair in _PAIRS if {text.casefold() for text in classes} <= set(pair)), None)
+        pair = next((pair for pair in ANSWERS if {text.casefold() for text in classes} <= set(pair)), None)
         if pair is None:
             raise DatasetError(
                 f"column {self.name!r} is text, but several targets must be numbers; write 0 and 1, or leave it out"
@@ -428,7 +422,7 @@ def _as_classes(column: Column, name: str, texts: Counter[str], given: Mapping[s
             spellings[text] = given[text.casefold()]
         else:
             folded.setdefault(answer(text), []).append(text)
-    pair = next((pair for pair in _PAIRS if set(pair) <= set(folded)), None)
+    pair = next((pair for pair in ANSWERS if set(pair) <= set(folded)), None)
     odd = {key for key in folded if (pair and key not in pair) or (key in _UNDECIDED and len(folded) > 2)}
     answers = [forms[0] for key, forms in sorted(folded.items()) if key not in odd]
     if odd and answers:

@@ -16,7 +16,6 @@ from isonn.errors import InputError
 from isonn.explain.explanation import column_of
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.target_column import yes_or_no
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.splits import grouped_folds
 from isonn.molecules.alerts.candidates import Candidate, Candidates, Rows
@@ -24,7 +23,7 @@ from isonn.molecules.alerts.choose import choose, wilson
 from isonn.molecules.alerts.table import Alert, Alerts, Member
 from isonn.molecules.convert import to_mol
 from isonn.molecules.groups import FAMILIES, GROUPS
-from isonn.targets import Labels, as_y
+from isonn.targets import Labels, as_y, positive_of
 
 #: Number of folds; fewer if a class has fewer molecules.
 FOLDS = 10
@@ -206,15 +205,14 @@ def _names(clf: Any) -> dict[Any, str]:
 
 
 def _column(clf: Any, label: Any) -> int:
-    """Return the output of the class to warn of; by default "active" beside "inactive", or the second of two."""
+    """Return the output of the class to warn of; by default the positive one of two."""
     values, names = clf.classes_.tolist(), _names(clf)
     if label is not None:
         return column_of(clf.classes_, label, names)
     if len(values) != 2 or isinstance(clf.target_, Labels):
         labels = [names.get(value, value) for value in values]
         raise InputError(f"this model has {len(labels)} labels; give the one to warn of as label: {labels}")
-    answers = [yes_or_no(str(value)) for value in values]
-    return answers.index(1) if sorted(answers, key=str) == [0, 1] else 1
+    return positive_of(values)
 
 
 def _truth(clf: Any, y: NDArray[Any], column: int) -> NDArray[np.float64]:

@@ -19,6 +19,7 @@ from isonn.report.cases import Cases
 from isonn.report.counts import Counts, count_by_class, sides_of
 from isonn.report.page import Section
 from isonn.report.words import effect_words, speaking
+from isonn.targets import positive_of
 
 #: Maximum number of units that raise and that lower a score, of those in a sentence, and of classes or labels.
 LISTED, NAMED, OUTPUTS = 12, 3, 30
@@ -243,14 +244,14 @@ class UnitGroup:
 def unit_groups(cases: Cases) -> list[UnitGroup]:
     """Return the units by class, that with the strongest unit first; [] for graphs without named units.
 
-    Of two classes the second is enough, because a unit speaks against the first where it speaks for the second.
+    Of two classes the positive one is enough, because a unit speaks against the other where it speaks for this one.
     """
     target = cases.target
     if find_partition(cases.graphs.kind) is None:
         return []
-    columns = range(len(target.classes))
+    columns = list(range(len(target.classes)))
     if target.exclusive and len(columns) == 2:
-        columns = range(1, 2)
+        columns = [positive_of(target.classes.tolist())]
     numbers = cases.shown
     if len(columns) > 1 and len(numbers) > SAMPLED:
         numbers = [numbers[i] for i in np.linspace(0, len(numbers) - 1, SAMPLED).astype(int)]
