@@ -57,6 +57,11 @@ PAIRS = [
     ("CC(N)C(=O)O", "[13CH3][13CH](N)C(=O)O"),
     ("CC(=O)O", "[CH3:1][C:2](=[O:3])[OH:4]"),
     ("Clc1ccccc1", "[37Cl]c1ccccc1"),
+    ("CCS(=O)c1ccccc1", "CC[S+]([O-])c1ccccc1"),
+    ("CS(C)(=O)=O", "C[S+2](C)([O-])[O-]"),
+    ("CP(C)(C)=O", "C[P+](C)(C)[O-]"),
+    ("CCN=[N+]=[N-]", "CC[N-][N+]#N"),
+    ("COC(=O)C=[N+]=[N-]", "COC(=O)[CH-][N+]#N"),
 ]
 #: A compound in two tautomers, some of them as a salt: 12 pairs.
 TAUTOMERS = [

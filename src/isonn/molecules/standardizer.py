@@ -3,9 +3,9 @@
 Modes:
 
 - ``none``: molecules as they are written;
-- ``salts``: the main fragment without counter-ions and solvents, in neutral form, without isotopes, atom maps and
-  separate hydrogens, and with metals that are not bonded to carbon disconnected from oxygen, nitrogen, sulfur and
-  halogens;
+- ``salts``: the main fragment without counter-ions and solvents, in neutral form (also S=O for [S+][O-]), without
+  isotopes, atom maps and separate hydrogens, and with metals that are not bonded to carbon disconnected from oxygen,
+  nitrogen, sulfur and halogens;
 - ``full``: the same, as RDKit's canonical tautomer.
 
 Most molecules of a file need nothing, which their text shows, so they are not touched.
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rdkit import Chem
-from rdkit.Chem import Mol
+from rdkit.Chem import BondType, Mol
 from rdkit.Chem.MolStandardize import rdMolStandardize
 from rdkit.rdBase import BlockLogs
 
@@ -87,6 +87,10 @@ _ACID = Chem.MolFromSmarts("[O-;$(O-[C,S,P]=O);!$(O~[+])]")
 _CARBANION = Chem.MolFromSmarts(
     "[$([c-;!$(c:[+]);!$(c:*:[+])]),$([C-;!$(C#[#7,#8]);!$(C~[+]);!$(C~*=,#[!#6])]),$([CX3;v3;+0]),$([C-]#[OX1+])]"
 )
+#: Oxides and sulfides of S, Se, P and As with charges instead of a double bond, as ChEMBL writes sulfoxides; and
+#: azides and diazo compounds with a triple bond.
+_OXIDE = Chem.MolFromSmarts("[$([S,Se;X3;+1]),$([S,Se;X4;+1,+2]),$([P,As;X4;+1])]-[O,S;X1;-1]")
+_AZIDE = Chem.MolFromSmarts("[N,C;-1]-[N;+1]#[N;X1;+0]")
 _INPUT = "_isonn_input"
 #: Forms of the last texts that needed a look, at most this many, so that memory does not grow with a file.
 _RECENT: dict[tuple[str, str], Standardized] = {}
@@ -298,7 +302,7 @@ def _uncharged(molecule: Mol) -> Mol:
     if not any(atom.GetFormalCharge() for atom in molecule.GetAtoms()):
         return molecule
     bonded = {i: molecule.GetAtomWithIdx(i).GetFormalCharge() for i in _metal_and_carbons(molecule)}
-    charged = Mol(molecule)
+    charged = _one_resonance_form(molecule)
     for i in bonded:
         charged.GetAtomWithIdx(i).SetFormalCharge(0)
     neutral = Mol(_CHARGES.uncharge(charged))
@@ -312,6 +316,25 @@ def _uncharged(molecule: Mol) -> Mol:
     neutral.UpdatePropertyCache(strict=False)
     before, after = ([atom.GetFormalCharge() for atom in form.GetAtoms()] for form in (molecule, neutral))
     return molecule if before == after else neutral
+
+
+def _one_resonance_form(molecule: Mol) -> Mol:
+    """Return a copy with S=O for [S+][O-] and N=[N+]=[N-] for [N-][N+]#N."""
+    form = Mol(molecule)
+
+    def move(atom: int, other: int, order: BondType, charge: int) -> None:
+        form.GetBondBetweenAtoms(atom, other).SetBondType(order)
+        form.GetAtomWithIdx(atom).SetFormalCharge(charge)
+
+    for centre, end in molecule.GetSubstructMatches(_OXIDE):
+        charge = form.GetAtomWithIdx(centre).GetFormalCharge()
+        if charge:  # an earlier oxygen may have taken it
+            move(centre, end, BondType.DOUBLE, charge - 1)
+            form.GetAtomWithIdx(end).SetFormalCharge(0)
+    for first, middle, last in molecule.GetSubstructMatches(_AZIDE):
+        move(first, middle, BondType.DOUBLE, 0)
+        move(last, middle, BondType.DOUBLE, -1)
+    return form
 
 
 def _canonical_tautomer(form: Standardized) -> Standardized:
