@@ -59,6 +59,8 @@ def test_explaining_labels_says_when_none_is_predicted(made, tmp_path: Path):
     (facts,) = json.loads(call(*command, "--json").stdout)["graphs"]
     assert facts["predicted"].startswith("no label")
     assert facts["explained"] in ("class 0", "class 1")
+    less = int(clf.predict_proba(graphs[number : number + 1])[0].argmin())
+    assert "most likely" not in call(*command, "--label", less).stdout
 
 
 def test_explain_writes_the_graphs_that_are_named(made, tmp_path: Path):

@@ -157,7 +157,7 @@ class Drawer(ABC):
             pairs of a style class and a text.
         """
         return [
-            ("p4", "speaks for the predicted class; darker means more"),
+            ("p4", "speaks for the explained class; darker means more"),
             ("n4", "speaks against it (dashed)"),
             ("p0", "hardly matters"),
         ]

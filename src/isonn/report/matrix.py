@@ -102,7 +102,7 @@ class MatrixDrawer(Drawer):
     def legend(self) -> list[tuple[str, str]]:
         """Return the meaning of the cell colours."""
         return [
-            ("p4", "cell that speaks for the predicted class; darker means more"),
+            ("p4", "cell that speaks for the explained class; darker means more"),
             ("n4", "cell that speaks against it"),
             ("p0", "strips beside rows and columns: contributions of nodes"),
         ]

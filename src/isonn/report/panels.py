@@ -195,7 +195,8 @@ def _certainty(explanation: Explanation, predicted: str, naming: Naming) -> str:
     explained = naming.class_(explanation.explained)
     if explained == predicted:
         return share
-    return f"most likely {explained}, {share}" if predicted == "no label" else f"{explained} {share}"
+    first = explanation.probabilities.argmax() == explanation.column  # --label may explain another one
+    return f"most likely {explained}, {share}" if first and predicted == "no label" else f"{explained} {share}"
 
 
 def _answer_text(explanation: Explanation, answers: NDArray[np.float64], naming: Naming) -> str:
