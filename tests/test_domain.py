@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 import isonn
 from isonn.domain import Limits
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.heads import Distinct, Inputs
 from isonn.references import References, learn_references, sketch
 
@@ -215,6 +215,18 @@ def test_ids_are_stored_only_if_they_are_asked_for(graphs, tmp_path, kept):
     assert all(len(row) == 3 * kept for row in one.neighbours)
     np.testing.assert_array_equal(one.distance, other.distance)
     np.testing.assert_array_equal(one.verdict, other.verdict)
+
+
+@pytest.mark.parametrize(("column", "names"), [("", list("1234567")), ("name,", ["1", "n2", *"34567"])])
+def test_molecules_without_an_id_are_named_by_their_row_of_the_file(tmp_path, column, names):
+    pytest.importorskip("rdkit")
+    rows = [f"{'n2' * (i == 2)},"[: len(column)] + f"{'C' * i}O,{i}.5" for i in range(1, 8)]
+    (tmp_path / "d.csv").write_text("\n".join([f"{column}smiles,y", f"{',' if column else ''}C1CC,3", *rows, ""]))
+    with pytest.warns(IsoNNWarning, match="1 row is left out: row 0"):
+        graphs = isonn.load(tmp_path / "d.csv")
+    reg = isonn.SubgraphRegressor(max_nodes=3, head="linear", keep_examples=True, random_state=0).fit(graphs)
+    nearest = reg.domain([f"{'C' * i}O" for i in range(1, 8)]).neighbours
+    assert {case.id for cases in nearest for case in cases} == set(names)
 
 
 def test_smiles_are_shown_if_they_are_asked_for():

@@ -121,11 +121,19 @@ def survey_of(part: GraphSet | Part, columns: Collection[str]) -> Survey:
         int(graphs.sizes.max()),
         names,
         hashes,
-        graphs.ids,
+        _ids_or_rows(graphs),
         graphs.kind,
         _smallest(graphs, hashes),
         directed_graph(graphs),
     )
+
+
+def _ids_or_rows(graphs: GraphSet) -> NDArray[Any] | None:
+    """Return the ids, with the row of the file for graphs that have none; None if there are neither."""
+    if "row" not in graphs.table:
+        return graphs.ids
+    rows = graphs.table["row"].astype(np.str_)
+    return rows if graphs.ids is None else np.where(graphs.ids == "", rows, graphs.ids)
 
 
 def _smallest(graphs: GraphSet, hashes: NDArray[np.uint64]) -> GraphSet:
