@@ -119,6 +119,7 @@ def test_a_stream_warns_of_the_same_rows_and_repeats(table):
         ("one,two,y\nCCO,CCC,1\nCCN,CCCC,0\n", {}, "has SMILES in 'one' and 'two'; choose one, such as smiles='one'"),
         ("smiles,y\n", {}, "has no usable molecules; correct"),
         ("Screen;;\nNo.;Structure;y\n1;CCO;1\n2;CCN;0\n", {}, "has its column names in line 2; delete the line"),
+        ("Solubility 2024,\n,\nSMILES,logS\nCCO,1.2\nCCN,0.1\n", {}, "in line 3; delete the lines above them"),
         ("smiles,y\naspirin,1\ncaffeine,0\n", {}, "has names such as 'aspirin' where structures are expected"),
         ("smiles,y\nC(,1\nC),0\n", {}, r"has no usable molecules \(row 0 \('C\('\): syntax error"),
         ("smiles,y\nCCO,\n", {"target": "y"}, "column 'y' of .* is empty"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from io import StringIO
@@ -31,7 +32,10 @@ def parse_smiles(item: Any) -> tuple[Mol | str, str]:
     text = item.strip()
     if len(text) > LONGEST_SMILES:
         return f"it has {len(text):,} characters, above the limit of {LONGEST_SMILES:,}", f"{text[:60]}..."
-    molecule = Chem.MolFromSmiles(text) if text else None
+    with BlockLogs():
+        molecule = Chem.MolFromSmiles(text) if text else None
+    if molecule is not None and ("~" in text or "[#" in text) and re.search(r"~|\[#", text.split(maxsplit=1)[0]):
+        return "this is a SMARTS pattern; give the SMILES of a molecule", text  # RDKit reads simple patterns as SMILES
     return (_why_not(text) if molecule is None else molecule), text
 
 

@@ -18,6 +18,8 @@ from isonn.molecules.parse import is_smiles
 _USUAL = {"smiles", "smile", "mol", "molecule", "structure", "canonical_smiles", "isomeric_smiles", "smiles_string"}
 #: Number of rows used to find the SMILES column, and the share of them that must be SMILES.
 _LOOKED_AT, _SHARE = 50, 0.8
+#: Maximum number of lines above the names of columns, such as a title and an empty line, that an error tells of.
+_TITLE_LINES = 5
 
 
 class SmilesReader(MoleculeReader):
@@ -121,9 +123,11 @@ def _smiles_column(path: Path | str, names: Sequence[str], rows: Sequence[Sequen
         return usual[0]
     if any(_holds_smiles([name]) for name in names if name not in usual):
         raise DatasetError(f"{path} begins with a molecule instead of column names; add a header line")
-    titled = sum(map(bool, names)) == 1 and rows and sum(map(bool, rows[0])) > 1
-    if not usual and (titled or (rows and any(cell.strip().casefold() in _USUAL for cell in rows[0]))):
-        raise DatasetError(f"{path} has its column names in line 2; delete the line above them")
+    titled = sum(map(bool, names)) == 1
+    for line, row in enumerate(() if usual else rows[:_TITLE_LINES], 2):
+        if (titled and sum(map(bool, row)) > 1) or any(cell.strip().casefold() in _USUAL for cell in row):
+            above = "line" if line == 2 else "lines"
+            raise DatasetError(f"{path} has its column names in line {line}; delete the {above} above them")
     candidates = usual or [name for i, name in enumerate(names) if _holds_smiles([r[i] for r in rows if len(r) > i])]
     if len(candidates) == 1:
         return candidates[0]

@@ -5,13 +5,14 @@ To add one, write an `Extra` and list it in `EXTRAS`; the command passes ``{name
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import compress
 from typing import Any, NamedTuple
 
 from isonn.domain import SHOWN, Assessment
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.explain.reasons import Reason
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
@@ -43,7 +44,9 @@ def _reasons(clf: Any, graphs: GraphSet, most: int) -> Cells:
     """Return the strongest reasons of each graph; those for the explained class or label come before those against."""
     rows = []
     for i in range(len(graphs)):
-        reasons = clf.explain(graphs[i : i + 1], top=0).reasons  # the strongest first
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IsoNNWarning)  # predicting all graphs warned of new labels
+            reasons = clf.explain(graphs[i : i + 1], top=0).reasons  # the strongest first
         if not clf.target_.numeric:
             reasons = sorted(reasons, key=lambda reason: reason.contribution < 0)
         rows.append([f"{reason.name or reason.text} ({_effect(reason)})" for reason in reasons])

@@ -25,7 +25,7 @@ def write_page(alerts: Alerts, path: Path) -> None:
 def _tiles(alerts: Alerts) -> list[Tile]:
     rule = alerts.rule
     about = f"accuracy on {rule['molecules']:,.0f} molecules"
-    tiles = [Tile("Rule: any alert", percent_text(rule["accuracy"]), about)]
+    tiles = [Tile("Rule: any alert", percent_text(rule["accuracy"]), about)] if len(alerts) else []
     if "model_accuracy" in rule:
         tiles.append(Tile("The model", percent_text(rule["model_accuracy"]), "accuracy on held-out molecules"))
     tiles.append(Tile("Trivial: most frequent class", percent_text(max(alerts.base, 1 - alerts.base)), "accuracy"))

@@ -152,9 +152,11 @@ class Alerts(Sequence[Alert]):
             the text.
         """
         model = f"; the model for {percent_text(self.rule['model_accuracy'])}" if "model_accuracy" in self.rule else ""
+        count = f"{self._count()} for class {self.label}, the class of {percent_text(self.base)} of the molecules."
+        if not len(self):  # what lists without a fold say about it is no rule
+            return count
         return (
-            f"{self._count()} for class {self.label}, the class of {percent_text(self.base)} of the molecules. "
-            f'The rule "any alert is present" is right for {percent_text(self.rule["accuracy"])} of '
+            f'{count} The rule "any alert is present" is right for {percent_text(self.rule["accuracy"])} of '
             f"{self.rule['molecules']:,.0f} (sensitivity {percent_text(self.rule['sensitivity'])}, specificity "
             f"{percent_text(self.rule['specificity'])}){model}. Alerts are judged on molecules that took no part in "
             f"choosing them, in {self.n_folds} folds."
