@@ -36,6 +36,12 @@ def test_one_molecule_is_predicted_and_explained_by_its_smiles(clf):
     assert e.node_importance.sum() + rest == pytest.approx(e.score - e.base, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.*label never seen in training")
+def test_atoms_of_a_kind_that_no_training_molecule_has_are_named(clf):
+    e = clf.explain("N")
+    assert (e.node_name(0), e.reasons[0].name) == ("NH3 0", "ammonia")
+
+
 def test_the_ways_to_give_one_column_of_molecules(clf):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"SMILES": ["CCCN", "CCCO"], "mass": [59.1, 60.1]})

@@ -133,7 +133,9 @@ class Explanation:
         target, logits, names = source.target, source.logits(), names or {}
         self.source, self.graph, self.target, self.classes = source, source.graph, target, target.classes
         self.exact, self.count = source.exact, len(source.occurrences)
-        self.label_names, self.edge_label_names = dict(names.get("node", {})), dict(names.get("edge", {}))
+        # new labels have the names of their graph
+        self.label_names = {**self.graph.node_label_names, **names.get("node", {})}
+        self.edge_label_names = {**self.graph.edge_label_names, **names.get("edge", {})}
         self.class_names = dict(names.get("class" if target.exclusive else "target", {}))
         predicted = 0 if target.numeric else int(logits.argmax())
         column = predicted if label is None else column_of(target.classes, label, self.class_names)

@@ -10,7 +10,7 @@ from rdkit.Chem import Bond, BondType, Mol
 
 from isonn.molecules.labels import NONMETALS, symbol
 
-_HYDROGEN, _CARBON, _OXYGEN = 1, 6, 8
+_HYDROGEN, _CARBON, _NITROGEN, _OXYGEN = 1, 6, 7, 8
 _HALIDES = {9: "fluoride", 17: "chloride", 35: "bromide", 53: "iodide"}
 #: Names of single carbons by the number of their neighbours, and of chains by the numbers of carbons, of bonds to the
 #: rest and of carbons beside the one that bears the bond.
@@ -74,6 +74,8 @@ def atom_name(molecule: Mol, atoms: frozenset[int]) -> str | None:
         return f"{_HALIDES[number]} ion"
     if alone and number in _HALIDES and hydrogens == 1:
         return f"hydrogen {_HALIDES[number]}"
+    if alone and number == _NITROGEN and hydrogens == 3:
+        return "ammonia"
     if alone and number == _OXYGEN:
         return "water" if hydrogens == 2 else "hydroxide ion" if hydrogens else "oxide ion"
     if number not in NONMETALS:
