@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import isonn
 from isonn.connectomes import planted_connectomes
-from isonn.errors import InputError, ModelFileError
+from isonn.errors import InputError, IsoNNWarning, ModelFileError
 from isonn.graphs.join import join_graphs
 from isonn.heads import PENALTIES
 
@@ -314,6 +314,17 @@ def test_the_held_out_score_of_noise_is_that_of_a_coin():
         clf = isonn.AlignedClassifier(shuffles=5, random_state=seed).fit(noise + noise.transpose(0, 2, 1), y)
         scores.append(clf.held_out_score_["auroc"])
     assert abs(np.mean(scores) - 0.5) < 0.05  # standard error of the mean: 0.025
+
+
+def test_matrices_of_another_atlas_or_scale_are_not_predicted_silently():
+    matrices, y = matrices_with(REGIONS, effect=0.0)
+    r = np.tanh(matrices / 4)
+    clf = isonn.AlignedClassifier(**FAST).fit(r, y)
+    for n in (12, 18):
+        with pytest.raises(InputError, match=f"graph 0 of 3 has {n} regions, but the training graphs had 16"):
+            clf.predict(np.zeros((3, n, n)))
+    with pytest.warns(IsoNNWarning, match=r"3 of 5 graphs have weights beyond 1, up to .*; give correlations"):
+        clf.predict(np.concatenate([r[:2], 5 * r[2:5]]))
 
 
 def test_where_nothing_can_be_held_out_the_model_is_a_ridge_regression():

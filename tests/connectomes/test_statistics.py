@@ -102,6 +102,19 @@ def test_effects_of_held_out_graphs_do_not_flatter_pure_noise():
     assert np.mean(honest) < 0.2
 
 
+def test_effects_of_connections_that_few_folds_choose_are_left_out():
+    regions, effects = [3, 11, 28, 40, 52], []
+    upper = np.triu_indices(60, 1)
+    planted = np.isin(upper[0], regions) & np.isin(upper[1], regions)
+    for seed in range(8):
+        matrices, y = np.random.default_rng(seed).normal(size=(40, 60, 60)), np.arange(40) % 2
+        matrices[np.ix_(y == 1, regions, regions)] += 0.8
+        matrices = np.triu(matrices, 1) + np.triu(matrices, 1).transpose(0, 2, 1)
+        clf = isonn.AlignedClassifier(shuffles=9, scale="none", random_state=seed).fit(matrices, y)
+        effects.append(clf.connection_effects_[0, 0, planted])
+    assert abs(np.nanmean(effects) - 0.8) < 0.25
+
+
 def test_with_four_classes_a_set_belongs_to_its_class():
     study = planted_connectomes(n_subjects=80, n_regions=16, effect=0.5, seed=0)
     draw = np.random.default_rng(0)

@@ -25,8 +25,9 @@ SAME = 0.6
 PARTS = ("sets", "connections", "ridge")
 #: The normal quantile of a 95 % interval.
 QUANTILE = 1.959964
-#: Minimum number of held-out graphs for an interval.
-LEAST_GRAPHS = 6
+#: Minimum number, and share, of held-out graphs for an effect. What few folds choose is weak in the graphs that they
+#: hold out: planted effects of d = 0.8 measured on less than a quarter of 40 graphs were -0.7 on average.
+LEAST_GRAPHS, LEAST_PART = 6, 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +108,7 @@ class Moments:
 
     Args:
         features: number of features.
+        least: minimum number of graphs that have a feature, for its effect.
 
     Example:
         >>> moments = Moments(1)
@@ -116,7 +118,8 @@ class Moments:
         [3.46]
     """
 
-    def __init__(self, features: int) -> None:
+    def __init__(self, features: int, least: float = LEAST_GRAPHS) -> None:
+        self.least = least
         self.n, self.y, self.e = (np.zeros(features) for _ in range(3))
         self.yy, self.ee, self.ye = (np.zeros(features) for _ in range(3))
 
@@ -146,7 +149,7 @@ class Moments:
         return r, np.tanh(z - QUANTILE * error), np.tanh(z + QUANTILE * error)
 
     def _centred(self) -> tuple[Floats, Floats, Floats, Floats]:
-        n = np.where(self.n >= LEAST_GRAPHS, self.n, np.nan)
+        n = np.where(self.n >= self.least, self.n, np.nan)
         yy = self.yy - self.y**2 / n
         yy = np.where(yy > 1e-12, yy, np.nan)
         return n, yy, self.ee - self.e**2 / n, self.ye - self.y * self.e / n
@@ -162,6 +165,11 @@ def mean_effect(splits: list[Moments], numeric: bool) -> Floats:
     total = np.where(finite, effects, 0.0).sum(axis=0)
     count = finite.sum(axis=0)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _least(sample: Sample) -> float:
+    """Return the minimum number of held-out graphs (or groups) for an effect."""
+    return max(LEAST_GRAPHS, LEAST_PART * len(sample.merge(sample.target)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +202,7 @@ class Trials:
         g, p = sample.cells.shape
         count = min(MOST_SPLITS, -(-HELD_OUT // g))
         splits = np.stack([sample.draw_folds(draw) for _ in range(count)])
-        trials = cls(sample, splits, [], [], [[] for _ in splits], [Moments(p) for _ in splits])
+        trials = cls(sample, splits, [], [], [[] for _ in splits], [Moments(p, _least(sample)) for _ in splits])
         for i, split in enumerate(splits):
             for number in range(sample.folds):
                 train, test = np.flatnonzero(split != number), np.flatnonzero(split == number)
@@ -255,7 +263,7 @@ class Trials:
         """
         effects = np.full((4, len(sets)), np.nan)
         for column, regions in enumerate(sets):
-            moments, hits = [Moments(1) for _ in self.splits], 0
+            moments, hits = [Moments(1, _least(self.sample)) for _ in self.splits], 0
             for split, folds in zip(moments, self.sets, strict=True):
                 for others, target, values in folds:
                     shares = [regions.overlap(other) for other in others]

@@ -6,6 +6,7 @@ rather than absent, and take the mean of the training graphs.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isonn.errors import InputError
+from isonn.errors import InputError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray
 from isonn.targets import values_from_json, values_to_json
@@ -116,8 +117,8 @@ class Layout:
         """Return the region of every node of a set, shape (nodes,); -1 for a node not in the training graphs."""
         column = graphs.node_names if self.align == "names" else graphs.node_labels
         if self.align == "order" or (column is None and (graphs.sizes == self.n).all()):
-            if self.align == "order" and graphs.sizes.max() > self.n:
-                i = int(graphs.sizes.argmax())
+            if self.align == "order" and (other := graphs.sizes != self.n).any():
+                i = int(other.argmax())
                 raise InputError(
                     f"graph {i} of {len(graphs)} has {graphs.sizes[i]} regions, but the training graphs had {self.n}; "
                     f"give matrices of the same atlas"
@@ -150,7 +151,7 @@ class Layout:
         """Return transformed weights of shape (g, p), and which are known (None if all)."""
         pairs = self.pairs
         values, present = np.empty((len(graphs), len(pairs))), np.zeros((len(graphs), self.n), dtype=bool)
-        limit = _tolerance(graphs)
+        limit, beyond = _tolerance(graphs), np.zeros(len(graphs))
         for rows, matrices, here in self.matrices(graphs):
             odd = None if self.directed else _first_asymmetric(matrices, limit)
             if odd is not None:
@@ -158,7 +159,17 @@ class Layout:
                     f"graph {rows.start + odd} of {len(graphs)} is not symmetric, but the training graphs were; give "
                     f"(A + A.T) / 2"
                 )
-            values[rows], present[rows] = self._transformed(matrices[:, pairs[:, 0], pairs[:, 1]]), here
+            weights = matrices[:, pairs[:, 0], pairs[:, 1]]
+            beyond[rows] = np.abs(weights).max(axis=1, initial=0.0)
+            values[rows], present[rows] = self._transformed(weights), here
+        if self.scale == "fisher" and np.median(beyond) > 1 + ASYMMETRY:
+            warnings.warn(
+                f"{int((beyond > 1 + ASYMMETRY).sum())} of {len(graphs)} graphs have weights beyond 1, up to "
+                f"{beyond.max():.3g}, which count as correlations of 1; give correlations, not Fisher's z, or fit with "
+                f"scale='none'",
+                IsoNNWarning,
+                stacklevel=2,
+            )
         return values, None if present.all() else present[:, pairs[:, 0]] & present[:, pairs[:, 1]]
 
     def matrices(self, graphs: GraphSet) -> Iterator[tuple[slice, Floats, NDArray[np.bool_]]]:
