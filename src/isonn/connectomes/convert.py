@@ -151,8 +151,8 @@ def _stack(matrices: Any, ids: NDArray[np.str_] | None) -> tuple[NDArray[np.floa
         raise InputError("matrices contain values that are not numbers; give numeric arrays") from error
     if stack.ndim != 3 or stack.shape[1] != stack.shape[2] or not len(stack):
         raise InputError(
-            f"matrices have shape {stack.shape}; give (subjects, regions, regions): one matrix as matrix[None], vectors "
-            f"after nilearn's vec_to_sym_matrix"
+            f"matrices have shape {stack.shape}; give (subjects, regions, regions): one matrix as matrix[None], "
+            f"vectors after nilearn's vec_to_sym_matrix"
         )
     return stack, names
 

@@ -197,11 +197,11 @@ class Findings:
         for line in short.subnetworks[:5]:
             facts = [line.direction, self.effect_text(line), _p_text(line.p_value)]
             facts.append(f"in {line.share:.0%} of folds" if line.share == line.share else "")
-            lines.append(f"  {line.weight:+.2f}  {line.regions}{_in_brackets(facts)}")
+            lines.append(f"  {line.weight:+.3g}  {line.regions}{_in_brackets(facts)}")
         for pair in short.connections[:10]:
             facts = [pair.direction, self.effect_text(pair), _p_text(pair.p_fwer)]
             facts.append(f"{pair.share:.0%} of folds" if self.folds else "")
-            lines.append(f"  {pair.weight:+.2f}  {pair.region_1} - {pair.region_2}{_in_brackets(facts)}")
+            lines.append(f"  {pair.weight:+.3g}  {pair.region_1} - {pair.region_2}{_in_brackets(facts)}")
         return "\n".join(lines)
 
 
