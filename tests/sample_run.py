@@ -29,12 +29,13 @@ def make_data(folder: Path, n_graphs: int = 24) -> Path:
 
 
 def make_comparison(folder: Path, datasets: int = 3) -> Path:
-    """A finished run of trivial methods on several datasets."""
+    """A finished run of the subgraph model and trivial methods on several datasets."""
     store = Store(folder / "several")
     for number in range(datasets):
         graphs = planted_motifs(n_graphs=30, n_nodes=(8, 12), seed=number).graphs
         graphs = replace(graphs, name=f"set {number}")
-        jobs = plan(graphs, ("size", "degrees", "majority"), {}, "paper", seeds=2)
+        settings = {"isonn-subgraph": {"max_nodes": 2, "head": "linear"}}
+        jobs = plan(graphs, ("isonn-subgraph", "degrees", "majority"), settings, "paper", seeds=2)
         for outcome in execute(jobs, {graphs.name: graphs}, store):
             assert "error" not in outcome, outcome
     return folder / "several"

@@ -7,7 +7,9 @@ import re
 import shutil
 import statistics
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from scipy.stats import t
 
 from isonn.report.run_page import report_page
 from isonn.report.runs import read_run
-from isonn.report.sections.comparison import Difference, difference, differences
+from isonn.report.sections.comparison import differences_section
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +45,18 @@ def stored(folder: Path, dataset: str, method: str):
 
 def test_a_difference_is_the_mean_over_folds_with_the_corrected_interval(folder, sets):
     for where in sets:
-        one, two = stored(folder, where.name, "degrees"), stored(folder, where.name, "majority")
-        values = [one[key][0] - two[key][0] for key in one]
-        assert len(values) == 6
-        found = difference(where, "degrees", "majority")
-        assert found.mean == pytest.approx(statistics.fmean(values))
-        ratio = statistics.fmean(one[key][1] for key in one)
-        degrees = 2 / (1 / 5 + ratio)  # two seeds of three folds on the same graphs
-        half = t.ppf(0.975, degrees) * np.sqrt((1 / 6 + ratio) * np.var(values, ddof=1))
-        assert found.high - found.mean == pytest.approx(half)
-        assert found.verdict == (
-            "better" if found.mean - half > 0 else "worse" if found.mean + half < 0 else "undecided"
-        )
+        reference, *others = where.rows
+        assert (reference.method, reference.difference) == ("isonn-subgraph", None)
+        for row in others:
+            one, two = stored(folder, where.name, row.method), stored(folder, where.name, "isonn-subgraph")
+            values = [one[key][0] - two[key][0] for key in one]
+            assert len(values) == 6
+            mean, low, high = row.difference
+            assert mean == pytest.approx(statistics.fmean(values))
+            ratio = statistics.fmean(one[key][1] for key in one)
+            degrees = 2 / (1 / 5 + ratio)  # two seeds of three folds on the same graphs
+            half = t.ppf(0.975, degrees) * np.sqrt((1 / 6 + ratio) * np.var(values, ddof=1))
+            assert (mean - low, high - mean) == (pytest.approx(half), pytest.approx(half))
 
 
 def test_the_page_compares_methods_on_each_dataset(folder, sets):
@@ -71,16 +73,22 @@ def test_the_page_compares_methods_on_each_dataset(folder, sets):
     method, wins = winners.most_common(1)[0]
     assert f"{method} has the best mean on {wins} of 3 datasets" in text
     for where in sets:
-        best = max(where.rows, key=lambda row: row.accuracy.mean).method  # none of them is of isonn
-        assert f"{where.name}: {best} against the others</h3>" in paired
-        assert [pair.method for pair in differences(where)[1]] == [
-            row.method for row in sorted(where.rows, key=lambda row: -row.accuracy.mean) if row.method != best
-        ]
+        assert f"{where.name}: the others against isonn-subgraph</h3>" in paired
+    order = re.findall(r'dir="auto">(\w+) <small', paired.partition("set 1:")[0])
+    first = sorted(sets[0].rows[1:], key=lambda row: -row.accuracy.mean)
+    assert order == [row.method for row in first]
+    worse = [row.difference[2] < 0 for row in first]
+    assert re.findall(r"<em>(\w+)</em>", paired.partition("set 1:")[0])[: len(worse)] == [
+        "worse" if far else "undecided" for far in worse
+    ]
 
 
-def test_methods_that_predict_alike_are_equal_and_not_undecided():
-    assert Difference("set", "accuracy (%)", 0.0, 0.0, 0.0).verdict == "equal"
-    assert Difference("set", "accuracy (%)", 0.0, -1.0, 1.0).verdict == "undecided"
+def test_methods_that_predict_alike_are_equal_and_not_undecided(sets):
+    (where, *_) = sets
+    rows = [replace(where.rows[1], difference=pair) for pair in ((0.0, 0.0, 0.0), (0.0, -1.0, 1.0), (2.0, 1.0, 3.0))]
+    for row, verdict in zip(rows, ("equal", "undecided", "better"), strict=True):
+        page = str(differences_section([SimpleNamespace(name="set", rows=[row], label=lambda row: row.method)]).html())
+        assert re.findall(r"<em>(\w+)</em>", page) == [verdict]
 
 
 def test_a_run_that_stopped_before_any_method_finished_a_seed_has_a_page(folder, tmp_path: Path):

@@ -66,6 +66,8 @@ class Row:
         jobs, finished: number of jobs planned, and number with a result.
         errors: the distinct errors of failed jobs.
         p: p-value of the difference in the first metric from the reference; None if they cannot be compared.
+        difference: mean of this difference over folds and the ends of its corrected 95 % interval, in the units of
+            ``metrics``, above 0 where this row is better; both ends are the mean for a single fold.
         against: the reference method.
         permutation_ps: share of permuted targets with at least as good a result, by metric; {} if none were run.
         flip_rate: mean percentage of predictions that change when test graphs are relabelled.
@@ -93,6 +95,7 @@ class Row:
     errors: tuple[str, ...] = ()
     target: str = ""
     p: float | None = None
+    difference: tuple[float, float, float] | None = None
     against: str = ""
     permutation_ps: Mapping[str, float] = field(default_factory=dict)
     flip_rate: float | None = None
@@ -199,7 +202,8 @@ def summarize(
             row = _row(group, results, errors, spec, losses, target)
             ps = _permutation_ps(group, permuted, results, row)
             if reference is not None and reference is not group:
-                row = replace(row, p=_compared(group, reference, results, row), against=reference[0].method)
+                p, difference = _compared(group, reference, results, row)
+                row = replace(row, p=p, difference=difference, against=reference[0].method)
             rows.append(replace(row, permutation_ps=ps))
     if any(row.target for row in rows):  # grouped by target, with the methods next to each other
         order = {target: place for place, target in enumerate(dict.fromkeys(row.target for row in rows))}
@@ -333,8 +337,10 @@ def _test_to_train(results: Sequence[Mapping[str, Any]]) -> float:
     return statistics.fmean(result["n_test"] / result["n_train"] for result in results)
 
 
-def _compared(jobs: Sequence[Job], reference: Sequence[Job], results: Results, row: Row) -> float | None:
-    """Return the p-value of the difference in the first metric, over all seeds and folds that both have finished.
+def _compared(
+    jobs: Sequence[Job], reference: Sequence[Job], results: Results, row: Row
+) -> tuple[float | None, tuple[float, float, float] | None]:
+    """Return `Row.p` and `Row.difference`, over all seeds and folds that both methods have finished.
 
     Seeds with the same test graphs (folds released with the data) repeat one measurement, so their mean is used.
     """
@@ -349,8 +355,13 @@ def _compared(jobs: Sequence[Job], reference: Sequence[Job], results: Results, r
         ours, other = (_scores(result, row.target).get(metric) for result in (pairs[-1], theirs[job.seed, job.fold]))
         if ours is not None and other is not None:
             by_test.setdefault(tuple(sorted(pairs[-1]["test"])), []).append(ours - other)
-    differences = [statistics.fmean(repeated) for repeated in by_test.values()]
-    return corrected_t_test(differences, _test_to_train(pairs)) if differences else None
+    if not by_test:
+        return None, None
+    values, ratio = [statistics.fmean(repeated) for repeated in by_test.values()], _test_to_train(pairs)
+    mean = statistics.fmean(values)
+    unit = (100 if METRICS[metric].percent else 1) * (1 if METRICS[metric].larger else -1)
+    low, high = sorted(unit * end for end in corrected_interval(values, ratio) or (mean, mean))
+    return corrected_t_test(values, ratio), (unit * mean, low, high)
 
 
 def _permutation_ps(jobs: Sequence[Job], permuted: Sequence[Job], results: Results, row: Row) -> dict[str, float]:

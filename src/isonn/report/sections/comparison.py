@@ -1,22 +1,19 @@
-"""How the methods of a run compare: results, paired differences, confusion."""
+"""How the methods of a run compare: results, differences, confusion."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
 
 from sklearn.metrics import confusion_matrix
 
 from isonn.experiments.rows import Row
-from isonn.experiments.statistics import corrected_interval
 from isonn.experiments.tables import cells, legend
 from isonn.graphs.graph import GraphSet
 from isonn.report.page import Section
 from isonn.report.runs import TRIVIAL, Group, shown_name
 from isonn.report.words import Naming
-from isonn.scores import METRICS, shown
+from isonn.scores import METRICS
 
 #: Maximum number of classes in a confusion matrix.
 MAX_CLASSES = 12
@@ -34,75 +31,6 @@ def best_of(rows: Sequence[Row]) -> Row | None:
     return max((row for row in rows if row.first is not None), key=lambda row: row.goodness, default=None)
 
 
-def metric_heading(row: Row) -> str:
-    """Return the heading of a row's first metric, with its unit."""
-    metric = METRICS[next(iter(row.metrics))]
-    return f"{metric.heading} (%)" if metric.percent else metric.heading
-
-
-class Difference(NamedTuple):
-    """The paired difference of two methods on one dataset.
-
-    Attributes:
-        method: the second method.
-        metric: name of the metric, with its unit.
-        mean: mean of the first minus the second method, with a sign such that above 0 is better.
-        low, high: the corrected interval of the mean; equal to it for a single fold.
-    """
-
-    method: str
-    metric: str
-    mean: float
-    low: float
-    high: float
-
-    @property
-    def verdict(self) -> str:
-        """Whether the interval excludes 0, in one word."""
-        if self.low == self.high == 0:
-            return "equal"
-        return "better" if self.low > 0 else "worse" if self.high < 0 else "undecided"
-
-
-def difference(group: Group, first: str, second: str) -> Difference | None:
-    """Return the paired difference of two methods on a dataset, or None without common folds.
-
-    The interval is corrected for training graphs that folds share (`experiments.statistics.corrected_interval`).
-    """
-    best = [best_of([row for row in group.rows if row.method == method]) for method in (first, second)]
-    if best[0] is None or best[1] is None:
-        return None
-    name, sign = next(iter(best[0].metrics)), 1 if best[0].larger else -1
-    ours, theirs = ({(job.seed, job.fold): result for job, result in group.finished(row)} for row in best if row)
-    by_test: dict[Any, list[float]] = {}  # seeds with the same test graphs repeat one measurement
-    ratios = []
-    for key in sorted(set(ours) & set(theirs)):
-        score, rival = (shown(name, results[key]["metrics"]) for results in (ours, theirs))
-        if score is not None and rival is not None:
-            by_test.setdefault(tuple(sorted(ours[key]["test"])), []).append(sign * (score - rival))
-            ratios.append(float(ours[key]["n_test"]) / float(ours[key]["n_train"]))
-    if not ratios:
-        return None
-    values = [statistics.fmean(repeated) for repeated in by_test.values()]
-    mean = statistics.fmean(values)
-    low, high = corrected_interval(values, statistics.fmean(ratios)) or (mean, mean)
-    return Difference(second, metric_heading(best[0]), mean, low, high)
-
-
-def differences(group: Group) -> tuple[str, list[Difference]]:
-    """Return the best isonn method on a dataset (else the best of all), and its `difference` from each other method.
-
-    Methods come in the order of their first metric, the best first; without a finished seed there are none.
-    """
-    rows = sorted((row for row in group.rows if row.first is not None), key=lambda row: row.goodness, reverse=True)
-    best = best_of([row for row in rows if kind_of(row.method) == "isonn"]) or best_of(rows)
-    if best is None:
-        return "", []
-    others = dict.fromkeys(row.method for row in rows if row.method != best.method)
-    compared = [difference(group, best.method, method) for method in others]
-    return best.method, [pair for pair in compared if pair is not None]
-
-
 def results_section(groups: Sequence[Group]) -> Section:
     """Return the results of all methods on each dataset: the table of `isonn evaluate`."""
     blocks = []
@@ -116,17 +44,29 @@ def results_section(groups: Sequence[Group]) -> Section:
 
 
 def differences_section(groups: Sequence[Group]) -> Section | None:
-    """Return the differences of the best isonn method from the others on each dataset, as forest plots."""
+    """Return the differences of the methods from the reference of each table, as forest plots."""
     blocks = []
     for group in groups:
-        reference, pairs = differences(group)
+        rows = sorted((row for row in group.rows if row.difference), key=lambda row: row.goodness, reverse=True)
+        pairs = [(group.label(row), row.difference, _verdict(*row.difference)) for row in rows if row.difference]
         if pairs:
-            largest = max(max(abs(pair.low), abs(pair.high)) for pair in pairs) or 1.0
-            blocks.append({"name": group.name, "reference": reference, "pairs": pairs, "largest": largest})
+            largest = max(abs(value) for _, difference, _ in pairs for value in difference) or 1.0
+            metric = METRICS[next(iter(rows[0].metrics))]
+            unit = f"{metric.heading} (%)" if metric.percent else metric.heading
+            blocks.append(
+                {"name": group.name, "against": rows[0].against, "unit": unit} | {"pairs": pairs, "largest": largest}
+            )
     if not blocks:
         return None
-    title = "Paired differences" if len(blocks) > 1 else f"{blocks[0]['reference']} against the others"
+    title = "Paired differences" if len(blocks) > 1 else f"The others against {blocks[0]['against']}"
     return Section("differences", title, {"blocks": blocks}, "Differences")
+
+
+def _verdict(mean: float, low: float, high: float) -> str:
+    """Say in one word whether an interval excludes 0."""
+    if low == high == 0:
+        return "equal"
+    return "better" if low > 0 else "worse" if high < 0 else "undecided"
 
 
 def confusion_section(groups: Sequence[Group], graphs: Mapping[str, GraphSet]) -> Section | None:
