@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isonn.errors import InputError, naming_the_extra
-from isonn.graphs.columns import take
+from isonn.graphs.columns import by_first, take
 from isonn.graphs.io.tables import read_table
 
 #: Headers of an atlas file for region names, networks and coordinates.
@@ -87,20 +87,12 @@ class Atlas:
     @property
     def order(self) -> NDArray[np.int64]:
         """The regions by network, in the atlas's order within each; unchanged without networks."""
-        if self.networks is None:
-            return np.arange(len(self))
-        return by_network(self.networks)
+        return np.arange(len(self)) if self.networks is None else by_first(self.networks)
 
     @property
     def network_names(self) -> list[str]:
         """The networks in order of their first region."""
         return [] if self.networks is None else list(dict.fromkeys(self.networks.tolist()))
-
-
-def by_network(networks: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the regions by network, with networks in order of first occurrence."""
-    _, first, code = np.unique(networks, return_index=True, return_inverse=True)
-    return np.argsort(first[code.reshape(-1)], kind="stable")
 
 
 def as_atlas(source: Any) -> Atlas:

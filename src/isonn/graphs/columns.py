@@ -31,6 +31,17 @@ def columns_at(graphs: Graph | GraphSet, cells: Any, nodes: Any) -> dict[str, An
     return {name: take(getattr(graphs, name), which) for name, which in rows.items()}
 
 
+def by_first(labels: NDArray[Any]) -> IntArray:
+    """Return the order of nodes by label, with labels in the order in which they occur first.
+
+    Example:
+        >>> by_first(np.array(["b", "a", "b"])).tolist()
+        [0, 2, 1]
+    """
+    _, first, code = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(first[code.reshape(-1)], kind="stable")
+
+
 def read_only_copy(values: Any) -> NDArray[Any]:
     """Return a read-only array, copied if the caller could still modify it."""
     array = np.asarray(values)

@@ -13,8 +13,8 @@ from isonn.explain.reasons import PieceSearch, Reason
 from isonn.explain.units import find_partition
 from isonn.graphs.edit import induced
 from isonn.graphs.graph import Graph, GraphSet
+from isonn.report.draw import is_dense
 from isonn.report.layout import canonical_order
-from isonn.report.matrix import suits
 from isonn.report.words import Naming, has_target, side
 from isonn.targets import Target
 
@@ -52,7 +52,7 @@ class Holders:
         title = reason.name or reason.smiles
         if title and self._titles is not None:
             return np.array([title in titles for titles in self._titles])
-        if reason.graph.has_named_nodes or len(reason.nodes) > LARGEST or suits(reason.graph):
+        if reason.graph.has_named_nodes or len(reason.nodes) > LARGEST or is_dense(reason.graph):
             return None
         key = piece_key(reason.graph, reason.nodes)
         if key not in self._held:

@@ -34,6 +34,8 @@ LEVELS = 4
 Points = Mapping[int, tuple[float, float]]
 #: Names longer than this are cut in drawings and tables.
 LONGEST_NAME = 60
+#: Graphs of more than `MATRIX_NODES` nodes with a larger share of cells are drawn as a matrix.
+DENSE, MATRIX_NODES = 0.3, 16
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,7 @@ _DRAWERS: Registry[Drawer] = Registry(
         "graph": "isonn.report.node_link",
         "matrix": "isonn.report.matrix",
         "molecules": "isonn.molecules.draw",
-        "connectomes": "isonn.connectomes.draw",
+        "connectomes": "isonn.report.matrix",
     },
 )
 
@@ -231,11 +233,13 @@ def find_drawer(kind: str) -> Drawer:
 
 def drawer_of(graph: Graph) -> Drawer:
     """Return the drawer of a graph, by its kind or its density."""
-    if graph.kind:
-        return find_drawer(graph.kind)
-    from isonn.report.matrix import suits
+    return find_drawer(graph.kind or ("matrix" if is_dense(graph) else "graph"))
 
-    return find_drawer("matrix" if suits(graph) else "graph")
+
+def is_dense(graph: Graph) -> bool:
+    """Return whether a graph is too dense for nodes and lines, not counting the diagonal."""
+    links = int((graph.edges[:, 0] != graph.edges[:, 1]).sum())
+    return graph.n > MATRIX_NODES and links > DENSE * graph.n * (graph.n - 1)
 
 
 def draw_graph(graph: Graph, **options: Any) -> Drawing:

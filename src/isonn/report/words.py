@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from isonn.explain.text import connections, factor_text
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
-from isonn.report.draw import shortened
-from isonn.report.matrix import suits
+from isonn.report.draw import is_dense, shortened
 from isonn.targets import Target
 
 #: Maximum number of nodes named per reason.
@@ -117,7 +116,7 @@ def reason_words(reason: Any) -> str:
         return connections([*map(shortened, names[:NAMED]), *rest])
     if reason.graph.has_named_nodes:
         return listed(names)
-    if reason.graph.node_labels is None and suits(reason.graph):
+    if reason.graph.node_labels is None and is_dense(reason.graph):
         return f"nodes {listed(names)}"
     text = shortened(reason.text, 120)
     if reason.graph.node_labels is None or reason.explanation.label_names or reason.name:
