@@ -17,11 +17,11 @@ from isonn.connectomes.figures import draw_figures, rendered, strongest_matrix
 from isonn.connectomes.findings import Connection, Findings, Subnetwork, atlas_of, findings
 from isonn.errors import naming_the_extra
 from isonn.explain.explanation import Explanation
-from isonn.files import atomic_file
+from isonn.report.page import render, require_jinja2, write
 
 #: Largest family-wise p-value of a finding.
 SIGNIFICANT = 0.05
-#: Policy that allows no requests, not even by nilearn's code.
+#: Policy of a page with a brain, which allows no requests, not even by nilearn's code.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; frame-src 'self'"
@@ -69,36 +69,30 @@ def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any =
     result = source if isinstance(source, Findings) else findings(source, label, atlas=atlas, top=top)
     if isinstance(source, Findings) and atlas is not None:
         result = replace(result, atlas=atlas_of(result.names, atlas))
-    with naming_the_extra("a page of findings"):
-        from jinja2 import Environment
+    require_jinja2()
     figures = {
         name: base64.b64encode(rendered(figure, "svg")).decode() for name, figure in draw_figures(result).items()
     }
     result = result.shortened()
     regions = result.atlas
-    shares = {"of the target": "confound_to_target", "of the model's score": "confound_to_score"}
-    confounds = {"Confound": [str(line["confound"]) for line in result.confounding]}
-    confounds |= {head: [f"{line[key]:.0%}" for line in result.confounding] for head, key in shares.items()}
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.tests["quantity"] = re.compile(r"[+-]?[\d.e-]+%?").fullmatch
-    page = environment.from_string(Path(__file__).with_name("page.html").read_text(encoding="utf-8")).render(
+    shares = ("confound_to_target", "confound_to_score")
+    page = render(
+        "findings.html",
         about=result.about,
         answer=_answer(result, source),
         brain="" if regions is None or regions.coordinates is None else _brain(result, regions),
+        brain_policy=POLICY,
         subnetworks=_table(result, result.subnetworks[:MOST_SETS]),
         connections=_table(result, result.connections[:MOST_CONNECTIONS]),
-        confounds=confounds if result.confounding else {},
+        confounds=[[line["confound"], *(f"{line[share]:.0%}" for share in shares)] for line in result.confounding],
         measured=result.effect_name,
         figures=figures,
         shuffles=result.shuffles,
         smallest=f"{1 / (1 + result.shuffles):.2g}",
         networks=[] if regions is None else regions.network_names,
         regions=len(result.weights),
-        policy=POLICY,
-        zip=zip,
     )
-    with atomic_file(Path(path)) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write(Path(path), page)
 
 
 def _brain(result: Findings, atlas: Atlas) -> str:
@@ -165,19 +159,18 @@ def _answer(result: Findings, source: Any) -> str:
     return " ".join(said)
 
 
-def _table(result: Findings, lines: Sequence[Connection | Subnetwork]) -> dict[str, list[str]]:
-    """Return the columns of a table; those without entries are left out."""
-    rows = []
-    for line in lines:
-        row: dict[str, Any] = {**asdict(line), "effect": result.effect_text(line)}
+def _table(result: Findings, lines: Sequence[Connection | Subnetwork]) -> tuple[list[str], list[list[str]]] | None:
+    """Return the headings and rows of a table, without columns that have no entry; None if there are no findings."""
+    if not lines:
+        return None
+    rows: list[dict[str, Any]] = [{**asdict(line), "effect": result.effect_text(line)} for line in lines]
+    for row in rows:
         row["networks"] = f"{row['network_1']} - {row['network_2']}" if row.get("network_1") else ""
-        rows.append(row)
-    columns = {
-        head: [_text(row[name], f"{{:{form}}}") for row in rows]
-        for head, name, form in COLUMNS
-        if rows and name in rows[0]
-    }
-    return {head: cells for head, cells in columns.items() if any(cells)}
+    columns = [
+        (head, [_text(row[name], f"{{:{form}}}") for row in rows]) for head, name, form in COLUMNS if name in rows[0]
+    ]
+    kept = [(head, cells) for head, cells in columns if any(cells)]
+    return [head for head, _ in kept], [list(row) for row in zip(*(cells for _, cells in kept), strict=True)]
 
 
 def _text(value: Any, words: str) -> str:
