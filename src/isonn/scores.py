@@ -52,6 +52,8 @@ METRICS: dict[str, Metric] = {
 }
 
 _CLASS_SCORES = ("f1", "auroc", "average_precision", "brier", "accuracy", "balanced_accuracy", "mcc")
+#: Scores in the order in which a sentence has them.
+_TOLD = ("accuracy", "f1", "auroc", "pearson", "mae", "rmse", "r2")
 _NUMBER_SCORES = ("rmse", "mae", "r2", "pearson", "spearman")
 
 
@@ -128,6 +130,28 @@ def shown(name: str, values: Mapping[str, Any]) -> float | None:
     """Return a metric of a result as shown in tables: in percent if it is a share of predictions."""
     value = values.get(name)
     return None if value is None else float(value) * (100 if METRICS[name].percent else 1)
+
+
+def scores_text(scores: Mapping[str, float | None], unit: str = "") -> str:
+    """Return the usual scores as text, with the unit of errors; those that are None are left out.
+
+    Example:
+        >>> scores_text({"rmse": 0.5123, "mae": 0.4, "r2": 0.9, "pearson": 0.95}, "mol/L")
+        'r 0.950, MAE 0.4 mol/L, RMSE 0.512 mol/L, R² 0.900'
+    """
+    texts = []
+    for name in _TOLD:
+        value = scores.get(name)
+        if value is None:
+            continue
+        if METRICS[name].percent:
+            text = f"{100 * value:.1f} %"
+        elif name in ("mae", "rmse"):
+            text = f"{value:.3g} {unit}".strip()
+        else:
+            text = f"{value:.3f}"
+        texts.append(f"{METRICS[name].heading} {text}")
+    return ", ".join(texts)
 
 
 def _present(scores: Scores, *names: str) -> dict[str, float]:

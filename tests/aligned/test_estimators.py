@@ -358,3 +358,17 @@ def test_sets_that_neither_count_nor_are_significant_are_not_listed():
     shares = np.abs(clf.model_.coef).max(axis=0) / np.abs(clf.model_.coef).max(axis=0).sum()
     assert clf.p_values_[0] <= 0.05
     assert ((shares > 0.015) | (clf.p_values_ <= 0.05)).all()
+
+
+def test_a_gap_in_one_column_takes_nothing_from_the_interval_of_another():
+    draw = np.random.default_rng(0)
+    y = draw.normal(size=60)
+    matrices = draw.normal(size=(60, 8, 8))
+    matrices += matrices.transpose(0, 2, 1)
+    matrices[:, [[1], [3], [5]], [1, 3, 5]] += y[:, None, None]
+    other = draw.normal(size=60)
+    other[::2] = np.nan
+    alone = isonn.AlignedRegressor(shuffles=9, random_state=0).fit(matrices, y)
+    both = isonn.AlignedRegressor(shuffles=9, random_state=0).fit(matrices, np.column_stack([y, other]))
+    np.testing.assert_allclose(both.predict(matrices)[:, 0], alone.predict(matrices))
+    np.testing.assert_allclose(both.predict_interval(matrices)[:, 0], alone.predict_interval(matrices))

@@ -221,7 +221,7 @@ def test_molecules_are_explained_as_they_are_written(model, tmp_path):
 
 
 def test_what_cannot_be_explained_is_refused_in_one_sentence(model, acids):
-    refused(run("explain", model, "CCO", "--label", "maybe"), "--label maybe", "no, yes")
+    refused(run("explain", model, "CCO", "--label", "maybe"), "--label 'maybe'", "'no', 'yes'")
     refused(run("explain", model, "CCO", acids), "is not a SMILES", "give one file, or only SMILES")
     refused(run("explain", model, "C("), "row 0 ('C('): syntax error at character 2")
     refused(run("explain", model, "CCO", "--target", "acid"), "--target is for a file")

@@ -92,7 +92,7 @@ def test_explain_numbers_rows_as_predictions_do(model, tmp_path):
     data.write_text("smiles\nCCCC(=O)O\nC1CC\nCCCCO\n")
     result = run("explain", model, data, "--graph", 2, "--out", tmp_path / "why.html", "--json")
     (shown,) = json.loads(result.stdout)["graphs"]
-    assert (shown["graph"], shown["predicted"]) == (2, "class 0")
+    assert (shown["graph"], shown["predicted"]) == (2, 0)
     result = run("explain", model, data, "--graph", 1, "--out", tmp_path / "other.html")
     assert result.returncode == 2
     assert "row 1 of new was left out" in result.stderr
@@ -116,7 +116,7 @@ def test_rows_without_a_target_are_explained_and_numbered_as_in_predictions(name
     shown = json.loads(run("explain", named, data, "--out", page, "--json").stdout)["graphs"]
     assert [one["graph"] for one in shown] == [0, 2, 3]
     for one in shown:
-        assert one["predicted"] == f"class {predicted[one['graph']]['predicted']}"
+        assert one["predicted"] == predicted[one["graph"]]["predicted"]
     assert [one["truth"] for one in shown] == [None, truth_of_row_2, None]
     assert "class nan" not in page.read_text()
     assert json.loads(run("audit", named, data, "--repeats", 1, "--json").stdout)["graphs"] == 3
@@ -150,7 +150,7 @@ def test_models_of_numbers_are_explained(tmp_path, cells):
     shown = json.loads(result.stdout)["graphs"]
     scores = [10 ** one["score"] if one["logarithm"] else one["score"] for one in shown]
     assert scores == pytest.approx([row["predicted"] for row in predicted])
-    assert [one["predicted"] for one in shown] == [f"{row['predicted']:.3g}" for row in predicted]
+    assert [one["predicted"] for one in shown] == pytest.approx([row["predicted"] for row in predicted])
     assert [one["truth"] for one in shown] == [cells.strip(",") or None, None]
     assert {one["explained"] for one in shown} == {"mass"}
 
@@ -176,7 +176,7 @@ def test_alerts_of_several_labels_are_asked_for_by_name(both):
     refused(run("alerts", model, data), "this model has 2 labels; give the one to warn of as label: ['acid', 'ring']")
     result = run("alerts", model, data, "--label", "acid", "--min-support", 2)
     assert result.stderr.splitlines()[-1].startswith("1 alert for class acid")
-    refused(run("alerts", model, data, "--label", "acids"), "--label acids is not a class of the model")
+    refused(run("alerts", model, data, "--label", "acids"), "--label 'acids' is not a class of this model")
 
 
 def test_a_table_where_nothing_can_be_read_still_has_every_row(model, tmp_path):

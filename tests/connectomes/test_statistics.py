@@ -152,7 +152,7 @@ def test_a_regressors_findings_name_the_score():
     assert -1 <= found.subnetworks[0].low < found.subnetworks[0].effect < found.subnetworks[0].high < 0
     one = next(one for one in found.connections if {one.region_1, one.region_2} == {"region 3", "region 6"})
     np.testing.assert_allclose(one.difference, np.polyfit(memory, matrices[:, 2, 5], 1)[0])
-    assert set(reg.held_out_score_) == {"pearson", "r2", "mae"}
+    assert set(reg.held_out_score_) == {"rmse", "mae", "r2", "pearson"}
     two = isonn.AlignedRegressor(**FAST).fit(
         replace(graphs, y=np.column_stack([memory, -memory]), target_names=("memory", "iq"))
     )

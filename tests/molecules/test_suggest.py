@@ -117,7 +117,7 @@ def test_the_commands_print_and_draw_suggestions(toxic, tmp_path):
     assert printed.returncode == 0, printed.stderr
     assert printed.stdout.startswith("now predicted: 1")
     assert [line.startswith("left out: ") for line in printed.stdout.splitlines()] == [False] * 4 + [True]
-    refused(run("suggest", tmp_path / "model", NITRO, "--goal", "2"), "goal='2' is not a class of this model")
+    refused(run("suggest", tmp_path / "model", NITRO, "--goal", "2"), "--goal '2' is not a class of this model")
     refused(run("suggest", tmp_path / "model", "C(", "--goal", "0"), "syntax error")
     (tmp_path / "one.smi").write_text(f"{NITRO}\n")
     page = run("explain", tmp_path / "model", tmp_path / "one.smi", "--suggest", "--out", tmp_path / "page.html")

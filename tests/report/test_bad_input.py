@@ -68,7 +68,8 @@ def test_a_graph_of_5000_nodes_is_drawn_around_its_reason():
         owner, np.concatenate(cells), sizes, node_labels=np.concatenate(labels), y=np.array([1, 0] * 3)
     )
     clf = isonn.SubgraphClassifier(max_nodes=3, head="linear", random_state=0).fit(graphs)
-    text, (panel,) = explain_page(clf, graphs, [0])
+    text, cases = explain_page(clf, graphs, [0])
+    (panel,) = cases.panels
     assert re.search(r"The graph has 5,000 nodes; the 60 nearest to the reasons are drawn\.", text)
     assert panel.drawing.svg.count("<circle") <= 300
     assert set(panel.reasons[0].members) & {2500, 2501, 2502} or panel.reasons[0].members

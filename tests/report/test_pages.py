@@ -151,7 +151,8 @@ def test_a_graph_too_small_for_any_match_says_so():
     small, large = np.ones((2, 2)) - np.eye(2), np.ones((5, 5)) - np.eye(5)
     graphs = isonn.as_graphset([small, large, small, large], [0, 1, 0, 1])
     clf = isonn.IsoNNClassifier(k=3, c=1, epochs=1, hidden=(4,), random_state=0).fit(graphs)
-    text, shown = explain_page(clf, graphs, [0, 1])
+    text, cases = explain_page(clf, graphs, [0, 1])
+    shown = cases.panels
     assert [len(panel.matches) > 0 for panel in shown] == [False, True]
     assert [len(panel.reasons) > 0 for panel in shown] == [False, True]
     assert "No piece of this graph speaks for or against the prediction" in text
@@ -161,7 +162,8 @@ def test_several_labels_a_graph_are_explained_by_the_likeliest(model):
     _, graphs = model
     y = np.array([[1, 0, 1], [0, 1, 1]] * 6)
     clf = isonn.IsoNNClassifier(k=2, c=1, epochs=2, hidden=(4,), random_state=0).fit(graphs, y)
-    text, (panel,) = explain_page(clf, graphs.with_y(y), [0])
+    text, cases = explain_page(clf, graphs.with_y(y), [0])
+    (panel,) = cases.panels
     assert panel.truth is None
     assert panel.confidence == pytest.approx(clf.predict_proba(graphs[:1]).max())
     assert "in truth" not in text
@@ -170,7 +172,8 @@ def test_several_labels_a_graph_are_explained_by_the_likeliest(model):
 def test_another_class_than_the_predicted_one_has_its_name_beside_its_probability(model):
     clf, graphs = model
     other = int(1 - clf.predict(graphs[:1])[0])
-    _, (panel,) = explain_page(clf, graphs, [0], label=other)
+    _, cases = explain_page(clf, graphs, [0], label=other)
+    (panel,) = cases.panels
     assert panel.certainty == f"class {other} {percent_text(clf.predict_proba(graphs[:1])[0, other])}"
 
 

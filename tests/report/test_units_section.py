@@ -119,7 +119,8 @@ def test_units_of_a_number_learned_as_a_logarithm_are_factors(clf):
 def test_every_number_of_a_page_has_its_unit():
     graphs = replace(isonn.molecules.from_smiles(SMILES, LENGTH - 3), target_names=("shift (ppm)",))
     reg = isonn.SubgraphRegressor(3, keep_examples=True, random_state=0).fit(graphs)
-    text, panels = explain_page(reg, graphs, [0, 3, 7])
+    text, cases = explain_page(reg, graphs, [0, 3, 7])
+    panels = cases.panels
     removed = re.findall(r", (?:and )?the model says (\S+ ?\w*)", text)
     cells = re.findall(r'data-label="(?:True value|With 90 % probability)">([^<]*)<', text)
     tiles = re.findall(r"<dd><strong>([^<]*)</strong>", text)
@@ -133,7 +134,8 @@ def test_every_number_of_a_page_has_its_unit():
 
 
 def test_a_sentence_says_that_a_molecule_without_its_middle_falls_into_parts(clf):
-    text, (panel,) = explain_page(clf, isonn.molecules.from_smiles(["CCCC(=O)NCCCC(=O)O"]))
+    text, cases = explain_page(clf, isonn.molecules.from_smiles(["CCCC(=O)NCCCC(=O)O"]))
+    (panel,) = cases.panels
     (amide,) = (reason for reason in panel.reasons if reason.text == "secondary amide")
     assert amide.parts == 2
     assert f"With it deleted, what is left falls into 2 parts, and the model says {amide.without}" in text
@@ -143,7 +145,8 @@ def test_sentences_and_tables_about_one_of_several_labels_name_it():
     y = np.column_stack([LENGTH > 4, ["N" in smiles for smiles in SMILES]]).astype(float)
     graphs = replace(isonn.molecules.from_smiles(SMILES, y), target_names=("long", "nitrogen"))
     clf = isonn.SubgraphClassifier(2, keep_examples=True, random_state=0).fit(graphs)
-    text, (panel,) = explain_page(clf, graphs, [0], label="nitrogen")
+    text, cases = explain_page(clf, graphs, [0], label="nitrogen")
+    (panel,) = cases.panels
     assert "Explained is nitrogen, one of 2 labels; --label chooses another." in text
     (kept,) = re.findall(r'data-label="With 90 % probability">([^<]*)<', text)
     assert re.fullmatch("nitrogen: (yes|no|yes or no|no or yes|neither yes nor no)", kept)

@@ -243,7 +243,7 @@ def test_bad_options_leave_nothing_behind(model, table, tmp_path):
     refused(run("predict", model, table, "--out", tmp_path / "o.docx"), "o.docx has no format that can be written")
     refused(run("predict", model, table, "--out", tmp_path / "o.csv", "--top", 0), "--top must be at least 1, got 0")
     refused(run("predict", model, table, "--out", tmp_path / "o.csv", "--reasons", 0), "--reasons must be at least 1")
-    refused(run("predict", model, table, "--top", 2, "--label", "3"), "--label 3 is not a class of the model")
+    refused(run("predict", model, table, "--top", 2, "--label", "3"), "--label '3' is not a class of this model")
     refused(run("predict", model, table, "--smiles", "nothing"), "has no column 'nothing'")
     assert {path.name for path in tmp_path.iterdir()} == {"many.csv"}
 

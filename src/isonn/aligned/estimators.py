@@ -118,7 +118,8 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
             search = family.searches.get(number) if set_sizes(sizes, layout.n) else None
             learner = Learner(layout, sizes, self.c, encoder.raw_factor(), search)
             columns.append(fit_column(sample, learner, numpy_stream(self.seed_, "aligned", number)))
-        held_out = np.full((max(len(column.held_out) for column in columns), *study.columns.shape), np.nan)
+        splits = max(len(column.held_out) for column in columns)
+        held_out = np.zeros((splits, *study.columns.shape))  # where a target is unknown, nothing reads it
         for number, column in enumerate(columns):
             held_out[:, study.rows(number), number] = column.held_out
         outputs = _outputs(held_out, study, self.target_)
@@ -382,7 +383,7 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
             rate, shape (columns, connections).
         difference_: mean difference (for numbers, slope) of every connection in its own units, given the confounds.
         confounding_: for each confound, the share of the target and of the model's held-out score that it explains.
-        held_out_score_: accuracy and AUROC, or Pearson's r, R² and MAE, on inner folds.
+        held_out_score_: accuracy, F1 and AUROC, or RMSE, MAE, R² and Pearson's r, on inner folds.
         networks_, coordinates_: of each region, if the graphs were made with an atlas; else None.
         connections_: contribution of one standard deviation of each connection, shape (outputs, n, n).
         regions_: the name, label or number of each region.

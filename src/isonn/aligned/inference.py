@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
-from sklearn.metrics import r2_score, roc_auc_score
 
 from isonn.aligned.layout import Layout
 from isonn.aligned.sample import Sample
@@ -17,6 +16,7 @@ from isonn.aligned.select import Shuffled, exceedance, search_shuffled
 from isonn.confounds import Confound, Nuisance
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray
+from isonn.scores import held_out_scores
 from isonn.seeding import numpy_stream
 from isonn.targets import Numbers, Target
 
@@ -141,32 +141,14 @@ def explained(columns: Floats, target: Floats) -> float:
 
 
 def held_out_score(held_out: Floats, columns: Floats, outputs: Floats, target: Target) -> dict[str, float]:
-    """Return scores on held-out graphs: accuracy and AUROC, or Pearson's r, R² and MAE, means over splits and columns.
+    """Return the scores on held-out graphs, means over splits; `isonn.scores.held_out_scores` says which.
 
     Args:
         held_out: predictions of every split, shape (splits, g, columns).
         columns: targets, shape (g, columns).
         outputs: matrix from columns to outputs.
     """
-    scores: dict[str, list[float]] = {}
-    for split in held_out:
-        for number in range(columns.shape[1]):
-            rows = np.isfinite(columns[:, number]) & np.isfinite(split[:, number])
-            truth, guess = columns[rows, number], split[rows, number]
-            if len(truth) > 2 and np.ptp(truth) > 0:
-                for name, value in _column_scores(truth, guess, target, number).items():
-                    scores.setdefault(name, []).append(value)
-        if target.exclusive:
-            right = (split @ outputs.T).argmax(axis=1) == class_codes(columns, True)
-            scores.setdefault("accuracy", []).append(float(right.mean()))
-    order = ("accuracy", "auroc", "pearson", "r2", "mae")
-    return {name: float(np.mean(scores[name])) for name in order if name in scores}
-
-
-def _column_scores(truth: Floats, guess: Floats, target: Target, number: int) -> dict[str, float]:
-    """Return the scores of one column; the error of numbers is in the units of y."""
-    if not isinstance(target, Numbers):
-        return {"auroc": float(roc_auc_score(truth > 0, guess))}
-    unit = float(target.scale[number])
-    r = float(np.corrcoef(truth, guess)[0, 1]) if np.ptp(guess) > 1e-12 else 0.0
-    return {"pearson": r, "r2": float(r2_score(truth, guess)), "mae": unit * float(np.abs(truth - guess).mean())}
+    y = target.decode(columns if target.numeric else class_codes(columns, target.exclusive))
+    every = [held_out_scores(target, y, target.link(split @ outputs.T))[0] for split in held_out]
+    values = {name: [scores[name] for scores in every if name in scores] for scores in every for name in scores}
+    return {name: float(np.mean(each)) for name, each in values.items()}

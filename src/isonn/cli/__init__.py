@@ -162,4 +162,4 @@ def _as_options(text: str) -> str:
     names = {"numbers=True": "--numbers", "numbers=False": "--classes", "skip_bad=True": "--skip-bad"}
     for parameter, option in names.items():
         text = text.replace(parameter, option)
-    return re.sub(r"\b(smiles|target|standardize|censored|values)=('[^']*')", r"--\1 \2", text)
+    return re.sub(r"\b(smiles|target|standardize|censored|values|label|goal)=('[^']*')", r"--\1 \2", text)

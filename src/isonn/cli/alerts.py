@@ -32,7 +32,7 @@ def alerts(
     that took no part in choosing an alert: the list is chosen again without each fold of DATA.
     """
     from isonn.errors import InputError
-    from isonn.screening.sources import label_of, target_names
+    from isonn.screening.sources import target_names
 
     clf = model_with(model, "alerts", "alerts need a model of --method isonn-subgraph")
     if not hasattr(clf, "classes_"):
@@ -45,7 +45,7 @@ def alerts(
         columns = ", ".join(target_names(clf))
         column = f"add the column {columns}" if columns else "add them"
         raise InputError(f"{data} has no classes to judge alerts by; {column}, or name theirs with --target")
-    chosen = clf.alerts(graphs, label=label_of(clf, label), top=top, min_support=min_support)
+    chosen = clf.alerts(graphs, label=label, top=top, min_support=min_support)
     if html is not None:
         chosen.to_html(html)
     if out is not None:

@@ -11,7 +11,7 @@ from isonn.cli.options import argument, flag, new_path, option
 from isonn.cli.reading import given_graphs, reading
 
 if TYPE_CHECKING:
-    from isonn.graphs import GraphSet
+    from isonn.report.cases import Cases
     from isonn.report.panels import Panel
 
 
@@ -52,24 +52,23 @@ def explain(
     import isonn
     from isonn.report.explain_page import explain_page
     from isonn.report.page import write
-    from isonn.screening.sources import label_of
+    from isonn.report.words import count_text
 
     clf = isonn.load_model(model)
-    explained = label_of(clf, label)
     options = reading(smiles, target, censored=censored, values=values, select=select, runs=runs, missing=missing)
     graphs = given_graphs(data, clf, **options)
     wanted = (goal or "") if suggest else None
-    text, shown = explain_page(clf, graphs, graph, model, label=explained, suggest=wanted)
+    text, cases = explain_page(clf, graphs, graph, model, label=label, suggest=wanted)
     if out is not None:
         write(out, text)
     if as_json:
         page = {} if out is None else {"page": str(out)}
-        print(json.dumps({**page, "graphs": [_facts(panel, graphs) for panel in shown]}, indent=1))
+        print(json.dumps({**page, "graphs": [_facts(cases, panel) for panel in cases.panels]}, indent=1))
         return
     if out is not None:
-        print(f"{len(shown)} graph{'s' * (len(shown) != 1)} in {out}")
+        print(f"{count_text(len(cases.panels), 'graph')} in {out}")
         return
-    for panel in shown:
+    for panel in cases.panels:
         sure = f" ({panel.certainty})" if panel.certainty else ""
         print(f"{panel.title}: {panel.predicted}{sure}")
         for reason in panel.reasons:  # nothing is left of a graph that is one piece
@@ -78,16 +77,7 @@ def explain(
             print(f"  {reason.text} ({reason.effect}){without}")
 
 
-def _facts(panel: Panel, graphs: GraphSet) -> dict[str, object]:
-    names = ("name", "truth", "predicted", "explained", "probabilities", "score", "logarithm", "base")
-    reason = ("text", "nodes", "contribution", "without")
-    return {
-        "graph": int(graphs.table["row"][panel.number]) if "row" in graphs.table else panel.number,
-        **{name: getattr(panel, name) for name in names},
-        "probabilities": dict(panel.probabilities),
-        "reasons": [{name: getattr(row, name) for name in reason} for row in panel.reasons],
-        "matches": [
-            {"template": match.template, "nodes": place, "distance": match.distance, "contribution": match.contribution}
-            for match, place in panel.matches
-        ],
-    }
+def _facts(cases: Cases, panel: Panel) -> dict[str, object]:
+    rows = cases.graphs.table.get("row")
+    number = panel.number if rows is None else int(rows[panel.number])
+    return {"graph": number, "truth": panel.truth, **cases.explanation(panel.number).to_dict()}

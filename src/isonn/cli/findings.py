@@ -45,7 +45,6 @@ def findings(
     from isonn.connectomes.figures import write_pdf
     from isonn.errors import InputError
     from isonn.files import check_new
-    from isonn.screening.sources import label_of
 
     if out is not None and out.suffix not in (".csv", ".html", ".pdf"):
         raise InputError(f"--out {out} has the suffix {out.suffix!r}; use .csv, .html or .pdf")
@@ -55,7 +54,7 @@ def findings(
     clf = model_with(model, "connections_", "findings need a model of --method isonn-aligned")
     options = reading(target=target, select=select, runs=runs, missing=missing, join_case=join_case)
     graphs = None if data is None else graphs_of(data, clf, **options)
-    result = find(clf, label_of(clf, label), atlas=atlas, top=top, data=graphs)
+    result = find(clf, label, atlas=atlas, top=top, data=graphs)
     if figures is not None:
         save_figures(result, figures)
     if out is None:

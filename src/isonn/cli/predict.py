@@ -15,7 +15,6 @@ import typer
 
 from isonn.cli import options as opt
 from isonn.cli.options import RUNNING, argument, flag, new_path, option
-from isonn.cli.summary import scores_text
 
 if TYPE_CHECKING:
     from isonn.screening import Screened
@@ -190,7 +189,7 @@ def _tell(done: Screened, out: Path | None, top: int | None) -> None:
     """Print what was done on standard error."""
     from isonn.graphs.io.registry import listed
     from isonn.graphs.io.target_column import unit_of
-    from isonn.scores import mean_score
+    from isonn.scores import mean_score, scores_text
 
     def say(text: str) -> None:
         print(text, file=sys.stderr)

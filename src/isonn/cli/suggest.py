@@ -29,9 +29,9 @@ def suggest(
     Of several labels or columns, --label names the one that --goal is about.
     """
     from isonn.errors import InputError
+    from isonn.explain.explanation import column_of, output_names
     from isonn.explain.suggest import read_goal
     from isonn.graphs.io.target_column import unit_of
-    from isonn.screening.sources import label_of
 
     clf = model_with(model, "suggest", "suggestions need a model of --method isonn-subgraph")
     graphs = given_graphs([graph], clf)
@@ -41,13 +41,15 @@ def suggest(
     given = graphs[[rows.index(number)]]
     predicted = clf.predict(given)[0]
     wanted = read_goal(clf, goal, predicted)
-    column = None if clf.target_.exclusive else label_of(clf, label)
+    names, column = output_names(clf.target_, clf.label_names_), None
+    if label is not None and not clf.target_.exclusive:
+        column = column_of(clf.target_.classes, label, names)
     suggestions = clf.suggest(given, wanted, label=column, steps=steps, top=top)
     if as_json:
         print(json.dumps([_facts(suggestion) for suggestion in suggestions], indent=1))
         return
-    names, numeric = clf.label_names_.get("target", {}), clf.target_.numeric
-    named = str(names.get(column or 0, ""))
+    numeric = clf.target_.numeric
+    named = "" if clf.target_.exclusive else str(names.get(column or 0, ""))
     unit = unit_of(named) if numeric else ""
     print(_heading(clf.target_, column, predicted, wanted, named, unit))
     for suggestion in suggestions:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from isonn.graphs.graph import GraphSet
 
-#: Scores in the order they are printed.
-_SCORES = ("accuracy", "f1", "auroc", "pearson", "mae", "rmse", "r2")
 #: Largest family-wise p-value of a set of regions that counts as significant.
 SIGNIFICANT = 0.05
 
@@ -59,6 +56,8 @@ def _predicted(model: Any) -> dict[str, Any]:
 
 def sentences(facts: dict[str, Any]) -> list[str]:
     """Return the facts as lines of text."""
+    from isonn.scores import scores_text
+
     lines = [_guess(facts["predicts"])]
     if "confounds" in facts:
         lines.append(f"confounds: {', '.join(map(_confound, *zip(*facts['confounds'].items(), strict=True)))}")
@@ -105,33 +104,10 @@ def _confound(name: str, categories: list[str]) -> str:
     return f"{name} ({len(categories)} categories: {shown})" if categories else f"{name} (number)"
 
 
-def scores_text(scores: Mapping[str, float | None], unit: str = "") -> str:
-    """Return the usual scores as text, with the unit of errors; those that are None are left out.
-
-    Example:
-        >>> scores_text({"rmse": 0.5123, "mae": 0.4, "r2": 0.9, "pearson": 0.95}, "mol/L")
-        'r 0.950, MAE 0.4 mol/L, RMSE 0.512 mol/L, R² 0.900'
-    """
-    from isonn.scores import METRICS
-
-    texts = []
-    for name in _SCORES:
-        value = scores.get(name)
-        if value is None:
-            continue
-        if METRICS[name].percent:
-            text = f"{100 * value:.1f} %"
-        elif name in ("mae", "rmse"):
-            text = f"{value:.3g} {unit}".strip()
-        else:
-            text = f"{value:.3f}"
-        texts.append(f"{METRICS[name].heading} {text}")
-    return ", ".join(texts)
-
-
 def _by_target(columns: dict[str, dict[str, float]]) -> list[str]:
     """Return a line for each of several targets."""
     from isonn.graphs.io.target_column import unit_of
+    from isonn.scores import scores_text
 
     width = max((len(name) for name in columns), default=0)
     lines = []

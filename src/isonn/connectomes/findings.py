@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from isonn.aligned.estimators import column_names
 from isonn.connectomes.atlas import Atlas, as_atlas
 from isonn.errors import InputError
-from isonn.explain.explanation import Explanation, column_of
+from isonn.explain.explanation import Explanation, column_of, output_names
 from isonn.files import atomic_file
 from isonn.graphs.convert import as_graphset
 from isonn.report.words import short_names
@@ -236,7 +236,9 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
         atlas = atlas_of(model.model_.layout.names, atlas)
     elif model.networks_ is not None or model.coordinates_ is not None:
         atlas = Atlas(model.model_.layout.names, model.coordinates_, model.networks_)
-    view = _View(model, _column(model, label), atlas)
+    classes, last = model.target_.classes, len(model.target_.classes) - 1
+    column = last if label is None else column_of(classes, label, output_names(model.target_, model.label_names_))
+    view = _View(model, column, atlas)
     weights = view.matrix()
     result = Findings(
         f"connections that {'change with' if model.target_.numeric else 'speak for'} {view.name}",
@@ -265,7 +267,7 @@ class _View:
         self.column, self.turn = (0, 1 if label == 1 else -1) if two else (label, 1)
         self.column_name = column_names(model.target_, model.label_names_)[self.column]
         value = model.target_.classes[label]
-        self.name = str(model.label_names_.get("class", {}).get(value, value)) if two else self.column_name
+        self.name = str(output_names(model.target_, model.label_names_).get(value, value)) if two else self.column_name
 
     def margin(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the effect on the score of the class, of changes of outputs, shape (..., outputs)."""
@@ -368,13 +370,6 @@ def _of_subject(e: Explanation, atlas: Any, top: int) -> Findings:
     return Findings(
         f"{who}: connections that speak for {e.explained}", lines, sets, e.edge_importance, names, atlas=atlas
     )
-
-
-def _column(model: Any, label: Any) -> int:
-    classes = model.target_.classes
-    if label is None:
-        return len(classes) - 1
-    return column_of(classes, label, {} if model.target_.exclusive else model.label_names_.get("target", {}))
 
 
 def _strongest(

@@ -18,6 +18,7 @@ from isonn.connectomes.findings import Connection, Findings, Subnetwork, atlas_o
 from isonn.errors import naming_the_extra
 from isonn.explain.explanation import Explanation
 from isonn.report.page import render, require_jinja2, write
+from isonn.scores import scores_text
 
 #: Largest family-wise p-value of a finding.
 SIGNIFICANT = 0.05
@@ -43,7 +44,6 @@ COLUMNS = (
     ("Folds that find it", "share", ".0%"),
     ("Worth", "weight", "+.3f"),
 )
-SCORES = {"accuracy": "accuracy", "auroc": "AUROC", "pearson": "Pearson r", "r2": "R²", "mae": "mean absolute error"}
 
 
 def brain_page(source: Any, path: str | Path, *, atlas: Any = None, label: Any = None, top: int = 50) -> None:
@@ -128,9 +128,7 @@ def _answer(result: Findings, source: Any) -> str:
         text = source.summary(top=0).partition(": score")[0]
         said.append(f"{text[:1].upper()}{text[1:]}.")
     if result.score:
-        units = {name: ".0%" if name == "accuracy" else ".3g" for name in result.score}
-        score = ", ".join(f"{SCORES[name]} {value:{units[name]}}" for name, value in result.score.items())
-        said.append(f"On held-out graphs: {score}.")
+        said.append(f"On held-out graphs: {scores_text(result.score)}.")
     if result.groups is not None and result.subjects:
         said.append(
             f"The data are {len(result.groups)} graphs of {result.subjects} subjects; the graphs of a subject stay in "

@@ -136,7 +136,7 @@ class Explanation:
         # new labels have the names of their graph
         self.label_names = {**self.graph.node_label_names, **names.get("node", {})}
         self.edge_label_names = {**self.graph.edge_label_names, **names.get("edge", {})}
-        self.class_names = dict(names.get("class" if target.exclusive else "target", {}))
+        self.class_names = dict(output_names(target, names))
         predicted = 0 if target.numeric else int(logits.argmax())
         column = predicted if label is None else column_of(target.classes, label, self.class_names)
         self.column, values = column, target.classes.tolist()
@@ -396,11 +396,22 @@ def matches_of(matched: MatchedGraph, rows: IntArray, contributions: Floats) -> 
     return matches
 
 
+def output_names(target: Target, label_names: Mapping[str, Mapping[Any, str]]) -> Mapping[Any, str]:
+    """Return the names of classes, or of columns of several labels or numbers, as far as they have some."""
+    return label_names.get("class" if target.exclusive else "target", {})
+
+
 def column_of(classes: NDArray[Any], label: Any, names: Mapping[Any, str], what: str = "label") -> int:
-    """Return the column of a class or target, given as it is in ``classes`` or by its name; ``what`` names it."""
+    """Return the column of a class or target, given as it is in ``classes`` or by its name; ``what`` names it.
+
+    A text may have another case, and be that of a number.
+    """
     values = classes.tolist()
     places = [i for i, value in enumerate(values) if value == label]
     places = places or [i for i, value in enumerate(values) if names.get(value) == label]
+    if not places and isinstance(label, str):
+        called = [{str(value).casefold(), str(names.get(value, value)).casefold()} for value in values]
+        places = [i for i, texts in enumerate(called) if label.casefold() in texts]
     if len(places) != 1:
         shown = ", ".join(repr(names.get(value, value)) for value in values[:10]) + ", ..." * (len(values) > 10)
         raise InputError(f"{what}={label!r:.60} is not a class of this model; use one of {shown}")

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import logit
 
 from isonn.errors import InputError
-from isonn.explain.explanation import column_of
+from isonn.explain.explanation import column_of, output_names
 from isonn.graphs.convert import as_one_graph
 from isonn.graphs.edit import add_node, delete_nodes, set_edge, set_label
 from isonn.graphs.graph import Graph, GraphSet
@@ -273,7 +273,7 @@ class Aim:
 
     def __init__(self, model: Any, goal: Any, label: Any) -> None:
         target = model.target_
-        names = model.label_names_.get("class" if target.exclusive else "target", {})
+        names = output_names(target, model.label_names_)
         self.model, self.goal, self.column = model, goal, 0
         if target.exclusive:
             self.column = column_of(target.classes, goal, names, "goal")

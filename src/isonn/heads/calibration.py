@@ -222,7 +222,7 @@ def temperature(held_out: Floats, targets: NDArray[Any], target: Target) -> floa
         >>> round(temperature(certain, np.array([0, 0, 1, 1]), Classes(np.array(["a", "b"]))), 2)
         0.35
     """
-    known = np.isfinite(held_out).all(axis=1) if target.exclusive else np.isfinite(held_out)
+    known = np.isfinite(held_out).all(axis=1) if target.exclusive else np.isfinite(held_out) & np.isfinite(targets)
     if not known.any():
         return 1.0
     doubt = 1 / (int(known.sum()) + 2)

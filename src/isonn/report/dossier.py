@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from isonn import __version__
 from isonn.errors import InputError
 from isonn.experiments.validation import BOOTSTRAPS, SCRAMBLED_GRAPHS, Validation, refit_held_out, scramble
-from isonn.explain.explanation import is_logarithm
+from isonn.explain.explanation import is_logarithm, output_names
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
 from isonn.graphs.isomorphism import graph_hashes
@@ -344,7 +344,7 @@ def _units(model: Any, graphs: GraphSet) -> Said:
     sample = np.sort(numpy_stream(model.seed_, "units").permutation(len(graphs))[:EXPLAINED])
     explained = [(i, model.explain(graphs[i : i + 1], top=0)) for i in sample.tolist()]
     two = target.exclusive and len(target.classes) == 2
-    given = model.label_names_.get("class" if target.exclusive else "target", {})
+    given = output_names(target, model.label_names_)
     names, y = [str(given.get(value, value)) for value in target.classes.tolist()], _targets(graphs)
     rows, skeletons = [], set()
     for column in [positive_of(target.classes.tolist())] if two else range(target.outputs):

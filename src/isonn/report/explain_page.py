@@ -38,8 +38,8 @@ def explain_page(
     source: Path | None = None,
     label: Any = None,
     suggest: str | None = None,
-) -> tuple[str, list[Panel]]:
-    """Create the page and a summary of its content.
+) -> tuple[str, Cases]:
+    """Create the page, and return its text and what it shows.
 
     Args:
         clf: a fitted model.
@@ -70,7 +70,7 @@ def explain_page(
         provenance_section("Model and data", [("", facts)]),
     ]
     title, header = _first_screen(cases)
-    return render_page(f"{title}: explained by isonn", header, sections), cases.panels
+    return render_page(f"{title}: explained by isonn", header, sections), cases
 
 
 def write_explanation(explanation: Explanation, path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isonn.explain.explanation import Explanation
+from isonn.explain.explanation import Explanation, output_names
 from isonn.explain.template import Template
 from isonn.graphs.graph import Graph, GraphSet
 from isonn.report.draw import (
@@ -128,7 +128,7 @@ def model_html(model: Any) -> str:
     templates = getattr(model, "templates_", None)
     if templates is not None:
         rows.append(("size", f"{len(templates):,} templates"))
-    names = model.label_names_.get("target" if not model.target_.exclusive else "class", {})
+    names = output_names(model.target_, model.label_names_)
     for value, reasons in getattr(model, "reasons_", {}).items():
         shown = "; ".join(reason.text for reason in reasons[:REASONS])
         if shown:

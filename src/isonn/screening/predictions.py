@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError, IsoNNWarning
+from isonn.explain.explanation import column_of, output_names
 from isonn.graphs.convert import count_changes
 from isonn.graphs.io.registry import LISTED, Problem
 from isonn.graphs.io.target_column import TargetReading, plain_number, unit_of, yes_or_no
@@ -25,7 +26,7 @@ from isonn.processes import limit_threads
 from isonn.screening.columns import EXTRAS
 from isonn.screening.output import Format
 from isonn.screening.partial import Result
-from isonn.screening.sources import Header, Piece, label_of, target_names
+from isonn.screening.sources import Header, Piece, target_names
 from isonn.targets import Target, positive_of
 
 #: The columns of a list of changed molecules.
@@ -53,7 +54,7 @@ class Best(NamedTuple):
         if self.number < 1:
             raise InputError(f"--top must be at least 1, got {self.number}")
         if self.label is not None:
-            output = target.classes.tolist().index(label_of(clf, self.label))
+            output = column_of(target.classes, self.label, output_names(target, clf.label_names_))
         elif target.outputs == 1:
             output = 0
         elif target.exclusive and target.outputs == 2:

@@ -221,20 +221,6 @@ def target_names(clf: Any) -> list[str]:
     return [name for _, name in sorted(clf.label_names_.get("target", {}).items())]
 
 
-def label_of(clf: Any, text: str | None) -> Any:
-    """Return the class or the column of a model that a text names, also by another case; None for None."""
-    if text is None:
-        return None
-    values = clf.target_.classes.tolist()
-    names = clf.label_names_.get("class" if clf.target_.exclusive else "target", {})
-    called = {str(name).casefold(): value for value in values for name in (value, names.get(value, value))}
-    if text.casefold() not in called:
-        shown = [str(names.get(value, value)) for value in values]
-        more = ", ..." if len(shown) > 10 else ""
-        raise InputError(f"--label {text} is not a class of the model; use one of {', '.join(shown[:10])}{more}")
-    return called[text.casefold()]
-
-
 def _tables(item: str, options: dict[str, Any], molecules: bool) -> list[tuple[RowReader, Path]]:
     """Return the tables at a path; [] for anything else. A folder of CSV files holds matrices, unless of molecules."""
     if not is_path(item):

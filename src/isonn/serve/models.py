@@ -9,6 +9,7 @@ import numpy as np
 
 from isonn.domain import Assessment
 from isonn.errors import InputError
+from isonn.explain.explanation import output_names
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
 from isonn.report.draw import describe, draw_explained
@@ -210,5 +211,5 @@ def _example(model: Any, reads: str, labels: dict[str, list[Any]]) -> dict[str, 
 
 def _output_names(model: Any) -> list[str]:
     """Return the name of each class, label or column of numbers; by default its value."""
-    names = model.label_names_.get("class" if model.target_.exclusive else "target", {})
+    names = output_names(model.target_, model.label_names_)
     return [str(names.get(value, value)) for value in model.target_.classes.tolist()]
