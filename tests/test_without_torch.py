@@ -46,6 +46,13 @@ for name in ("IsoNNClassifier", "IsoNNRegressor", "nn", "matching"):
         assert str(error) == f"isonn.{name} needs torch, which is not installed; pip install 'isonn[torch]'", error
     else:
         raise AssertionError(name)
+for name in ("nn", "matching", "training"):
+    try:
+        exec(f"from isonn.{name} import *")
+    except isonn.errors.MissingDependencyError as error:
+        assert str(error) == f"isonn.{name} needs torch, which is not installed; pip install 'isonn[torch]'", error
+    else:
+        raise AssertionError(name)
 """
 
 PAGES = """
