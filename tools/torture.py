@@ -405,30 +405,33 @@ def _dask(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def full_disk(tally: Tally) -> None:
     """A disk that is full after some kilobytes: one sentence, nothing half-written, and going on once there is room."""
-    names = ("fit, windows", "fit, subgraphs", "fit, bank", "evaluate")
-    for name in names:
-        command = COMMANDS[name]
-        with room() as place:
-            expected, seconds = undisturbed(tally, command, place)
-            size = sum(file.stat().st_size for file in (place / "undisturbed").rglob("*") if file.is_file())
-            for i in tally.times(20):
-                folder = place / f"run-{i}"
-                with _small_disk(folder, int(tally.draw.uniform(0.02, 1.2) * size)) as grow:
-                    run = start(command.arguments, folder)
-                    judge(tally, run, f"{name}, full disk", HANG_SECONDS + 3 * seconds)
-                    tally.counts["cases"] += 1
-                    said = [line for line in run.text.splitlines() if line.startswith("isonn: ")]
-                    if run.status not in (0, 2) or (run.status == 2 and (not said or len(said[-1]) > LONGEST + 100)):
-                        tally.bad("traceback", f"{name}, full disk, exit {run.status}: {run.text[-600:]}")
-                    if run.status == 2 and (folder / "out" / "model.json").exists():
-                        tally.bad("stray", f"{name}, full disk: half a model")
-                    grow()
-                    if run.status:
-                        run = start(command.arguments + command.again, folder)
-                        judge(tally, run, f"{name}, after a full disk", HANG_SECONDS + 3 * seconds)
-                        if run.status != 0:
-                            tally.bad("lost", f"{name}, after a full disk: {run.text[-600:]}")
-                    compare(tally, folder, expected, f"{name}, full disk")
+    for name in ("fit, windows", "fit, subgraphs", "fit, bank", "evaluate"):
+        _filled(tally, COMMANDS[name], len(tally.times(20)))
+
+
+def _filled(tally: Tally, command: Command, number: int) -> None:
+    """Run a command this many times on a disk without room, then with room, and compare the files at the end."""
+    name = command.name
+    with room() as place:
+        expected, seconds = undisturbed(tally, command, place)
+        size = sum(file.stat().st_size for file in (place / "undisturbed").rglob("*") if file.is_file())
+        for folder in (place / f"run-{i}" for i in range(number)):
+            with _small_disk(folder, int(tally.draw.uniform(0.02, 1.2) * size)) as grow:
+                run = start(command.arguments, folder)
+                judge(tally, run, f"{name}, full disk", HANG_SECONDS + 3 * seconds)
+                tally.counts["cases"] += 1
+                said = [line for line in run.text.splitlines() if line.startswith("isonn: ")]
+                if run.status not in (0, 2) or (run.status == 2 and (not said or len(said[-1]) > LONGEST + 100)):
+                    tally.bad("traceback", f"{name}, full disk, exit {run.status}: {run.text[-600:]}")
+                if run.status == 2 and any((folder / file).exists() for file in ("out/model.json", "dossier.html")):
+                    tally.bad("stray", f"{name}, full disk: half a model or page")
+                grow()
+                if run.status:
+                    run = start(command.arguments + command.again, folder)
+                    judge(tally, run, f"{name}, after a full disk", HANG_SECONDS + 3 * seconds)
+                    if run.status != 0:
+                        tally.bad("lost", f"{name}, after a full disk: {run.text[-600:]}")
+                compare(tally, folder, expected, f"{name}, full disk")
 
 
 @contextmanager
@@ -571,12 +574,23 @@ def _same_or_refused(tally: Tally, use: Callable[[], Any], expected: Any, what: 
 
 
 def forged(tally: Tally) -> None:
-    """Trees and weights of a model changed, with right checksums: refused, or an answer; never a crash or a hang."""
+    """Trees, weights and format of a model changed, with right checksums: refused, or an answer; never a crash."""
     import numpy as np
     from safetensors.numpy import load_file, save_file
 
     import isonn
+    from isonn.errors import ModelFileError
     from isonn.model_files import JSON_NAME, TENSORS_NAME, digest_of
+
+    def sign(folder: Path, **changes: Any) -> None:
+        description = {**json.loads((folder / JSON_NAME).read_text()), **changes}
+        description["sha256"] = hashlib.sha256((folder / TENSORS_NAME).read_bytes()).hexdigest()
+        description["digest"] = digest_of(description)
+        (folder / JSON_NAME).write_text(json.dumps(description))
+
+    def restore(kept: dict[Path, bytes]) -> None:
+        for path, content in kept.items():
+            path.write_bytes(content)
 
     graphs = isonn.load("MUTAG")[:60]
     extremes = (0, -1, 1, 2**31 - 1, -(2**31), np.nan, np.inf, 1e300)
@@ -594,13 +608,16 @@ def forged(tally: Tally) -> None:
                     tensor[tally.draw.randrange(tensor.size)] = value.astype(tensor.dtype)
                 tensors[name] = tensor.reshape(tensors[name].shape)
                 save_file(tensors, folder / TENSORS_NAME)
-                description = json.loads((folder / JSON_NAME).read_text())
-                description["sha256"] = hashlib.sha256((folder / TENSORS_NAME).read_bytes()).hexdigest()
-                description["digest"] = digest_of(description)
-                (folder / JSON_NAME).write_text(json.dumps(description))
+                sign(folder)
                 _answers_or_refuses(tally, folder, graphs, f"{head}, case {i}: {value} in {name}")
-                for path, content in kept.items():
-                    path.write_bytes(content)
+                restore(kept)
+            for version in ("isonn-model-1", "isonn-model-2", "isonn-model-99", None):
+                tally.counts["cases"] += 1
+                sign(folder, format=version)
+                with suppress(ModelFileError):
+                    isonn.load_model(folder)
+                    tally.bad("silent", f"{head}: a model of format {version} is read")
+                restore(kept)
 
 
 def _answers_or_refuses(tally: Tally, folder: Path, graphs: Any, what: str) -> None:
@@ -666,17 +683,8 @@ def dossiers(tally: Tally) -> None:
         run = start(("fit", "MUTAG", "--max-nodes", "2", "--head", "linear", "--out", "out"), place / "model")
         judge(tally, run, "fit", 120)
         command = Command("dossier", ("dossier", str(place / "model" / "out"), "MUTAG", "--out", "dossier.html"))
-        for i in tally.times(20):
-            folder = place / f"run-{i}"
-            run = start(command.arguments, folder)
-            if not run.wait(tally.draw.uniform(0, 6)):
-                run.stop((signal.SIGKILL, signal.SIGTERM, signal.SIGINT)[i % 3])
-            judge(tally, run, "dossier, stopped")
-            tally.counts["cases"] += 1
-            page = folder / "dossier.html"
-            if page.exists() and "</html>" not in page.read_text()[-200:]:
-                tally.bad("silent", "half a dossier")
-            shutil.rmtree(folder)
+        _interrupted(tally, command, len(tally.times(20)), (signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
+        _filled(tally, command, len(tally.times(20)))
 
 
 def server(tally: Tally) -> None:
@@ -687,15 +695,17 @@ def server(tally: Tally) -> None:
         lines = [f"{text},{i % 2}" for i, text in enumerate(_MOLECULES[:17] * 4)]
         (place / "train.csv").write_text("\n".join(["smiles,y", *lines]) + "\n")
         fit = ("fit", str(place / "train.csv"), "--target", "y", "--max-nodes", "2", "--head", "linear", "--skip-bad")
-        run = start((*fit, "--out", "out"), place / "model")
-        judge(tally, run, "fit", 120)
-        run = start(("serve", str(place / "model" / "out"), "--port", "0", "--json"), place / "server", processes=True)
+        judge(tally, start((*fit, "--out", "out"), place / "model"), "fit", 120)
+        fit = ("fit", "MUTAG", "--max-nodes", "2", "--head", "linear", "--out", "out")
+        judge(tally, start(fit, place / "other"), "fit", 120)
+        models = (f"molecules={place / 'model' / 'out'}", f"graphs={place / 'other' / 'out'}")
+        run = start(("serve", *models, "--port", "0", "--json"), place / "server", processes=True)
         port = _port_of(run)
         if port is None:
             tally.bad("lost", f"the server does not start: {run.text[-600:]}")
             return
         for i in tally.times(2000):
-            path = tally.draw.choice(("/v1/predict", "/v1/explain", "/v1/whatif", "/v1/models", "/", "/v1/nothing"))
+            path = tally.draw.choice(_PATHS)
             body = _request_body(tally.draw)
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_SECONDS)
             try:
@@ -726,18 +736,35 @@ def _port_of(run: Run) -> int | None:
     return None
 
 
+_PATHS = (
+    *("/v1/predict", "/v1/explain", "/v1/whatif", "/v1/suggest") * 3,
+    *("/v1/models", "/v1/health", "/", "/v1/nothing"),
+)
+
+
 def _request_body(draw: random.Random) -> bytes:
     """A body as clients and attackers send them."""
     values = (*_MOLECULES, None, 0, -1, 1e308, True, [], {}, [[]], "x" * 20_000, {"smiles": "CCO"}, ["CCO"] * 50)
-    kind = draw.randrange(4)
+    kind = draw.randrange(8)
     if kind == 0:
         return draw.randbytes(draw.randrange(200))
     if kind == 1:
         return b"[" * draw.randrange(5_000)
-    keys = ("smiles", "graphs", "model", "label", "graph", "edit", "edits", "atoms", "coverage", "top", "nothing")
-    body = {draw.choice(keys): draw.choice(values) for _ in range(draw.randrange(4))}
-    if kind == 3:
-        body["smiles"] = draw.choice(([draw.choice(_MOLECULES)], draw.choice(_MOLECULES)))
+    edit: dict[str, Any] = {"op": draw.choice(("element", "bond", "delete", "attach", "edge", "label", "add"))}
+    body: dict[str, Any] = {"edit": edit, "top": 2, "trust": True, "svg": True, "coverage": 0.8}
+    graph: dict[str, Any] = {}
+    if kind < 5:
+        n = draw.randrange(2, 12)
+        path = [[i, i + 1] for i in range(n - 1)]
+        graph |= {"nodes": n, "edges": path, "labels": [0] * n, "edge_labels": [0] * (n - 1)}
+        edit |= {"node": draw.randrange(n), "nodes": [0, draw.randrange(n)], "weight": 1, "label": 0}
+        body |= {"model": "graphs", "graphs": [graph], "goal": "mutagenic"}
+    else:
+        edit |= {"atom": 0, "atoms": [0, 1], "element": "N", "order": 2, "group": "hydroxy"}
+        body |= {"model": "molecules", "smiles": [draw.choice(_MOLECULES)], "goal": 1}
+    for _ in range(draw.choice((0, 0, 1, 2))):
+        changed = draw.choice([part for part in (edit, body, graph) if part])
+        changed[draw.choice((*changed, "label", "confounds", "matrices"))] = draw.choice(values)
     return json.dumps(body).encode()
 
 
@@ -777,13 +804,14 @@ def soak(tally: Tally) -> None:
         isonn.SubgraphClassifier(random_state=0).fit(graphs),
         isonn.IsoNNClassifier(k=3, c=2, epochs=2, random_state=0).fit(graphs),
     ]
-    sizes = []
-    for i in tally.times(4000):
+    sizes, rounds = [], range(max(12, len(tally.times(4000))))
+    every = min(50, len(rounds) // 12)
+    for i in rounds:
         model = models[i % 2]
         model.predict_proba(graphs[i % 180 : i % 180 + 8])
         model.explain(graphs[i % 188])
         tally.counts["cases"] += 1
-        if i % 50 == 0:
+        if i % every == 0:
             sizes.append(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
     settled = sizes[len(sizes) // 4 :]
     # a leak raises the median; torch's allocator goes up and down around it
@@ -885,7 +913,8 @@ def main() -> int:
     if given.one:
         campaign(given.one, given.share, given.out)
         return 0
-    todo = given.campaigns or [name for name in CAMPAIGNS if not (given.out / f"{name}.json").exists()]
+    asked = given.campaigns or list(CAMPAIGNS)
+    todo = given.campaigns or [name for name in CAMPAIGNS if not _finished(given.out / f"{name}.json", given.share)]
     running: dict[str, subprocess.Popen[bytes]] = {}
     own = [sys.executable, __file__, "--share", str(given.share), "--out", str(given.out), "--one"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
@@ -901,8 +930,14 @@ def main() -> int:
     text = table(given.out)
     (given.out / "table.md").write_text(text)
     print(text)
-    counts = [json.loads(file.read_text())["counts"] for file in given.out.glob("*.json")]
-    return int(any(own[kind] for own in counts for kind in own if kind != "cases") or len(counts) < len(CAMPAIGNS))
+    results = [given.out / f"{name}.json" for name in asked]
+    counts = [json.loads(file.read_text())["counts"] for file in results if file.exists()]
+    return int(any(own[kind] for own in counts for kind in own if kind != "cases") or len(counts) < len(asked))
+
+
+def _finished(file: Path, share: float) -> bool:
+    """Return whether a campaign has run with this share of its cases."""
+    return file.exists() and json.loads(file.read_text())["share"] == share
 
 
 if __name__ == "__main__":
