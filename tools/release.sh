@@ -32,4 +32,4 @@ for file in build/dist/*.whl build/dist/*.tar.gz; do
   echo "release: $(basename "$file") installs and works"
 done
 mv build/dist dist
-echo "release: ready. Next: git tag -a v$version -m 'isonn $version', push the tag, upload dist/*"
+echo "release: ready. Next: git tag -a v$version -m 'isonn $version', push the tag; the workflow 'publish' uploads"
