@@ -36,14 +36,9 @@ def folder(tmp_path, mutag):
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 94, 188, 1000])
-def test_chunks_and_parts_of_a_tu_folder_are_slices_of_it(folder, at_once, monkeypatch):
+def test_chunks_of_a_tu_folder_are_slices_of_it(folder, at_once, monkeypatch):
     monkeypatch.setattr(text, "BLOCK_BYTES", 500)
-    whole = isonn.load(folder)
-    assert_same(list(isonn.stream(folder, at_once)), whole, at_once)
-    parts = isonn.stream(folder, at_once).parts()
-    found = [part() for part in reversed(parts)][::-1]
-    assert [len(part) for part in parts] == [len(chunk) for chunk in found]
-    assert_same(found, whole, at_once)
+    assert_same(list(isonn.stream(folder, at_once)), isonn.load(folder), at_once)
 
 
 @pytest.mark.parametrize(
@@ -63,37 +58,16 @@ def test_chunks_and_parts_of_a_tu_folder_are_slices_of_it(folder, at_once, monke
 def test_whatever_a_tu_folder_holds_is_read_alike(tmp_path, files):
     write(tmp_path, **files)
     assert_same(list(isonn.stream(tmp_path, 1)), isonn.load(tmp_path), 1)
-    found = in_parts(tmp_path)
-    if found is not None:
-        assert_same(found, isonn.load(tmp_path), 1)
 
 
-def test_only_a_single_tu_folder_comes_in_parts(folder, mutag):
-    assert isonn.stream(folder, 50).parts() is not None
-    assert isonn.stream(mutag, 50).parts() is None
-
-
-def in_parts(folder):
-    """The graphs of a folder from its parts, or None where only the folder as a whole tells what is wrong."""
-    try:
-        parts = isonn.stream(folder, 1).parts()
-        return None if parts is None else [part() for part in parts]
-    except DatasetError:
-        return None
-
-
-@pytest.mark.filterwarnings("ignore:.* is not sorted by graph or has blank lines")
 @pytest.mark.parametrize("what", ["graph_indicator", "A", "node_labels", "edge_labels"])
 @pytest.mark.parametrize("line", range(6))
-def test_blank_lines_never_move_an_edge_or_a_label_to_another_part(tmp_path, what, line):
+def test_blank_lines_never_move_an_edge_or_a_label_to_another_chunk(tmp_path, what, line):
     files = {**FILES, "node_labels": ["3", "4", "5", "6", "7"], "edge_labels": ["1", "2", "3", "4", "5", "6"]}
     write(tmp_path, **{**files, what: [*files[what][:line], "", *files[what][line:]]})
     if what == "A":
         (tmp_path / "DS_edge_labels.txt").unlink()  # which would show that a line is missing
     assert_same(list(isonn.stream(tmp_path, 1)), isonn.load(tmp_path), 1)
-    found = in_parts(tmp_path)
-    if found is not None:
-        assert_same(found, isonn.load(tmp_path), 1)
 
 
 def test_a_stream_is_read_again_and_again(folder):
@@ -107,17 +81,14 @@ def test_a_stream_is_read_again_and_again(folder):
     [
         {"graph_indicator": ["1", "2", "1", "2", "2"], "A": []},
         {"A": ["3, 4", "1, 2"]},
-        {"A": ["3, 4", "", "5, 4"], "graph_indicator": ["1", "", "1", "2", "2", "2"]},
+        {"A": ["3, 4", "", "1, 2"], "graph_indicator": ["1", "", "1", "2", "2", "2"]},
     ],
 )
 def test_lines_that_are_not_sorted_by_graph_are_read_whole_with_a_warning(tmp_path, files):
     write(tmp_path, **files)
-    with pytest.warns(
-        IsoNNWarning, match="is not sorted by graph or has blank lines, so all of it is read into memory"
-    ):
+    with pytest.warns(IsoNNWarning, match="is not sorted by graph, so all of it is read into memory"):
         chunks = list(isonn.stream(tmp_path, 1))
     assert_same(chunks, isonn.load(tmp_path), 1)
-    assert in_parts(tmp_path) is None
 
 
 @pytest.fixture

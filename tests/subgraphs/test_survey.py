@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rich_graphs import rich_graphs
-from tu_folder import write, write_tu
+from tu_folder import write
 
 import isonn
 from isonn.errors import DatasetError, InputError
@@ -55,22 +55,13 @@ def test_a_survey_has_the_names_ids_and_targets_of_the_graphs(mutag):
     assert Survey.of(isonn.stream(mutag.with_y(None), 50), (LabelsView(),)).y is None
 
 
-def test_two_processes_survey_a_folder_as_one_does(mutag, tmp_path):
-    (tmp_path / "DS").mkdir()
-    folder = write_tu(tmp_path / "DS", mutag, np.arange(mutag.node_offsets[-1]))
-    views = (LabelsView(),)
-    whole, found = (Survey.of(isonn.stream(folder, 50), views, workers) for workers in (1, 2))
-    assert_same_values(found.values, whole.values)
-    np.testing.assert_array_equal(found.hashes, whole.hashes)
-
-
-def test_what_two_processes_cannot_read_is_told_as_one_tells_it(tmp_path):
+def test_a_wrong_line_of_a_stream_is_told_as_of_the_whole_folder(tmp_path):
     (tmp_path / "DS").mkdir()
     lines = ["1", "1", "2", "2", "2", "3", "3"]
     edges = ["1, 2", "2, 1", "3, 4", "4, 3", "6, 5"]
     write(tmp_path / "DS", graph_indicator=lines, graph_labels=["0", "1", "1"], A=edges)
     with pytest.raises(DatasetError, match=r"line 5 of .* joins node 6 of graph 3 to node 5"):
-        isonn.SubgraphClassifier(2).fit(isonn.stream(tmp_path / "DS", 1, workers=2))
+        isonn.SubgraphClassifier(2).fit(isonn.stream(tmp_path / "DS", 1))
 
 
 @pytest.mark.parametrize("width", [1, 3])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from isonn.errors import InputError
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.datasets.registry import known, locate, read_entry
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.registry import Part, name_of, path_parts, path_pieces
+from isonn.graphs.io.registry import name_of, path_pieces
 from isonn.graphs.join import difference
 from isonn.processes import Run
 
@@ -30,7 +30,7 @@ class GraphStream:
         graphs: the number of graphs, known after the first complete iteration.
         whole: the graphs if all are in memory as one chunk, else None.
         bank: the folder for counted subgraphs, or None.
-        workers: number of processes that read and count graphs, a function that runs them elsewhere, or None.
+        workers: number of processes that count graphs, a function that counts them elsewhere, or None.
 
     Example:
         >>> chunks = isonn.stream("MUTAG", at_once=100)
@@ -43,24 +43,10 @@ class GraphStream:
     bank: Path | None = None
     workers: int | Run | None = None
 
-    def __init__(
-        self, pieces: Pieces, name: str, at_once: int, parts: Callable[[int], Sequence[Part] | None] | None = None
-    ) -> None:
+    def __init__(self, pieces: Pieces, name: str, at_once: int) -> None:
         if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
             raise InputError(f"at_once={at_once!r} is not a valid chunk size; use an integer >= 1")
-        self._pieces, self.name, self.at_once, self._parts = pieces, name, at_once, parts
-
-    def parts(self) -> Sequence[Part] | None:
-        """Return the chunks unread, so that several processes can read them; None if the source cannot do this.
-
-        If a part raises `isonn.errors.DatasetError`, call `forget_parts` and iterate over the stream: it can read more,
-        and has better errors.
-        """
-        return None if self._parts is None else self._parts(self.at_once)
-
-    def forget_parts(self) -> None:
-        """Let `parts` return None, because one of them could not be read."""
-        self._parts = None
+        self._pieces, self.name, self.at_once = pieces, name, at_once
 
     def __iter__(self) -> Iterator[GraphSet]:
         waiting: list[GraphSet] = []
@@ -115,7 +101,7 @@ def stream(
         at_once: number of graphs per chunk; None means 4,096.
         bank: a folder in which ``fit`` keeps the subgraphs it counted, so that a stopped run does not count them again;
             None uses a temporary folder.
-        workers: number of processes that read and count graphs in ``fit``, or a function that runs them on a cluster
+        workers: number of processes that count graphs in ``fit``, or a function that counts them on a cluster
             (`isonn.experiments.cluster.calls_on_cluster`); None uses the estimator's ``n_jobs``.
         options: options for a name or path, as in `isonn.load`.
 
@@ -133,7 +119,7 @@ def stream(
 
 def _stream(source: Any, at_once: int, options: dict[str, Any]) -> GraphStream:
     if isinstance(source, GraphStream):
-        return GraphStream(source._pieces, source.name, at_once, source._parts)
+        return GraphStream(source._pieces, source.name, at_once)
     if isinstance(source, (str, os.PathLike)):
         return _from_path(source, at_once, options)
     if options:
@@ -157,12 +143,7 @@ def _from_path(source: str | os.PathLike[str], at_once: int, options: dict[str, 
     entry, path = locate(source)
     if entry is not None and entry in known():  # these are small, and `read_entry` checks their contents
         return GraphStream(lambda: [read_entry(entry, path, **options)], entry.name, at_once)
-    return GraphStream(
-        lambda: path_pieces(path, at_once, **options),
-        name_of(path),
-        at_once,
-        lambda at_once: path_parts(path, at_once, **options),
-    )
+    return GraphStream(lambda: path_pieces(path, at_once, **options), name_of(path), at_once)
 
 
 def _checked(sets: Iterable[Any]) -> Iterator[GraphSet]:

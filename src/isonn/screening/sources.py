@@ -145,13 +145,9 @@ def _dataset(data: str, clf: Any, options: dict[str, Any]) -> Source:
         for piece in unread.pop() if unread else read(at_once=at_once):
             yield piece, _cells(piece, classes)
 
-    def count() -> int | None:
-        parts = read().parts()
-        return None if parts is None else sum(map(len, parts))
-
     path = Path(data).expanduser()
     key = f"{data} {size_of(path) if is_path(path) else ''}"
-    return Source(Header(data, names, truth, may_fail=False), rows, key, count)
+    return Source(Header(data, names, truth, may_fail=False), rows, key, lambda: None)
 
 
 def _cells(graphs: GraphSet, classes: bool) -> list[list[Any]]:

@@ -10,7 +10,7 @@ import errno
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from scipy.sparse import csr_array
 from isonn.errors import DatasetError, InputError, IsoNNError
 from isonn.files import atomic_file, remove_strays
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.registry import Part
 from isonn.graphs.stream import GraphStream
 from isonn.model_files import digest_of
 from isonn.processes import Call, Run, run_in_order
@@ -63,9 +62,7 @@ def count_to_folder(
     done = 0
 
     def calls() -> Iterator[Call]:
-        unread = graphs.parts() if isinstance(workers, int) and workers > 1 else None
-        chunks: Iterable[GraphSet | Part] = graphs if unread is None else unread
-        for chunk in chunks:
+        for chunk in graphs:
             # workers stay in the folder they started in
             paths.append(folder.absolute() / f"part-{len(sizes):06d}.safetensors")
             sizes.append(len(chunk))
@@ -150,20 +147,20 @@ def _holds(path: Path, key: str) -> bool:
     return True
 
 
-def _count_part(part: GraphSet | Part, encoding: Encoding, path: Path, limit: int, seed: int) -> None:
-    """Read graphs if needed, count them and write one part, unless it exists."""
-    graphs = encoding.encode(part if isinstance(part, GraphSet) else part())
-    key = _key(graphs, limit, seed)
+def _count_part(graphs: GraphSet, encoding: Encoding, path: Path, limit: int, seed: int) -> None:
+    """Count graphs and write one part, unless it exists."""
+    coded = encoding.encode(graphs)
+    key = _key(coded, limit, seed)
     if _holds(path, key):
         return
-    table = count_chunk(graphs, limit, seed)
+    table = count_chunk(coded, limit, seed)
     (counts,) = table.chunks()
     tensors: dict[str, NDArray[Any]] = {"pieces": table.pieces()}
     tensors |= {column: getattr(counts, column) for column in ("data", "indices", "indptr")}
     header = {
         "format": FORMAT,
         "key": key,
-        "graphs": str(len(graphs)),
+        "graphs": str(len(coded)),
         "pieces": str(counts.shape[1]),
         "view_sizes": json.dumps(table.view_sizes),
         "sampled": json.dumps([[int(graph), int(k), share] for (graph, k), share in table.sampled.items()]),

@@ -12,13 +12,11 @@ from scipy.sparse import csr_array
 from typing_extensions import Self
 
 from isonn import progress
-from isonn.errors import DatasetError, InputError
+from isonn.errors import InputError
 from isonn.graphs.columns import ends_of
 from isonn.graphs.graph import GraphSet
-from isonn.graphs.io.registry import Part
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
-from isonn.processes import Run, run_in_order
 from isonn.progress import Report
 from isonn.subgraphs.levels import DistinctRows
 from isonn.subgraphs.terms import term_table
@@ -62,24 +60,16 @@ class Survey:
         return len(self.hashes)
 
     @classmethod
-    def of(cls, graphs: GraphStream, views: tuple[View, ...], workers: int | Run = 1, show: bool = False) -> Survey:
+    def of(cls, graphs: GraphStream, views: tuple[View, ...], show: bool = False) -> Survey:
         """Read graphs once.
 
         Args:
             graphs: the graphs.
             views: the views that will look at them.
-            workers: number of processes that read them; one if it is a function that runs calls elsewhere.
             show: whether to show a progress bar.
         """
         with progress.bar("reading", None, show=show) as report:
-            if isinstance(workers, int) and workers > 1 and (parts := graphs.parts()) is not None:
-                try:
-                    columns = columns_of(views, parts[0]())
-                    calls = ((survey_of, (part, columns)) for part in parts)
-                    return _joined(run_in_order(calls, workers), graphs, report)
-                except DatasetError:
-                    graphs.forget_parts()  # reading in order has the error message, or reads more
-            return _joined(_in_order(graphs, views), graphs, report)
+            return _joined(_chunks(graphs, views), graphs, report)
 
     @property
     def graph_ids(self) -> NDArray[Any]:
@@ -101,16 +91,15 @@ def columns_of(views: tuple[View, ...], graphs: GraphSet) -> list[str]:
     return [name for name in sorted(COLUMNS) if any(use[name] for use in used)]
 
 
-def _in_order(graphs: GraphStream, views: tuple[View, ...]) -> Iterator[Survey]:
+def _chunks(graphs: GraphStream, views: tuple[View, ...]) -> Iterator[Survey]:
     columns: list[str] | None = None
     for chunk in graphs:
         columns = columns_of(views, chunk) if columns is None else columns
         yield survey_of(chunk, columns)
 
 
-def survey_of(part: GraphSet | Part, columns: Collection[str]) -> Survey:
-    """Return the survey of graphs in memory, or of a part of a dataset, which is read."""
-    graphs = part if isinstance(part, GraphSet) else part()
+def survey_of(graphs: GraphSet, columns: Collection[str]) -> Survey:
+    """Return the survey of some graphs, looking at some columns."""
     names = {"node": dict(graphs.node_label_names), "edge": dict(graphs.edge_label_names)}
     names.update(target=dict(enumerate(graphs.target_names)), **{"class": dict(graphs.class_names)})
     hashes = graph_hashes(graphs)

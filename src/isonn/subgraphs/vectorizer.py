@@ -25,7 +25,7 @@ from isonn.graphs.convert import as_graphset, as_one_graph, standardization_of
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream, as_stream
 from isonn.params import check_count, check_subgraph_size
-from isonn.processes import Run, in_threads
+from isonn.processes import in_threads
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import bank_folder, count_to_folder
 from isonn.subgraphs.count import SIZES, affordable_size, count_in_threads, warn_of_samples
@@ -216,7 +216,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         """Read the graphs once, and learn the encoding."""
         self.seed_ = derive_seed(resolve_seed(self.random_state), "cut")
         show = self.verbose > 0 and graphs.whole is None
-        survey = Survey.of(graphs, views_of(self.view), self._workers(graphs), show)
+        survey = Survey.of(graphs, views_of(self.view), show)
         views = views_of(self.view, survey.kind)
         self.max_nodes_ = self.max_nodes
         if self.max_nodes == "auto":
@@ -249,7 +249,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
                     tables = count_in_threads(coded, limit, seed, self.n_jobs, report)
             else:
                 with progress.bar("cutting", len(survey), show=show) as report:
-                    workers = self._workers(graphs)
+                    workers = self.n_jobs if graphs.workers is None else graphs.workers
                     tables = count_to_folder(graphs, self.encoding_, folder, limit, seed, workers, report)
             table = join_tables(tables)
             if table.graphs != len(survey):
@@ -284,10 +284,6 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         check_undirected(graphs)
         with self.vocabulary_.counter() as counter:
             return counter.list_pieces(self.encoding_.encode(graphs), self.max_subgraphs, self.seed_)
-
-    def _workers(self, graphs: GraphStream) -> int | Run:
-        """Return what reads and counts a stream: its own workers, or ``n_jobs`` processes."""
-        return self.n_jobs if graphs.workers is None else graphs.workers
 
     def _require_fit(self) -> None:
         if not hasattr(self, "vocabulary_"):

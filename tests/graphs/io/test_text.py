@@ -83,12 +83,6 @@ def test_blocks_of_any_size_give_the_same_numbers(tmp_path, dtype, block_bytes, 
     np.testing.assert_array_equal(expected, rows.astype(dtype))
 
 
-def test_a_span_of_a_file_is_read_alone(tmp_path):
-    path = tmp_path / "numbers.txt"
-    path.write_text("1\n20\n300\n4000\n")
-    assert read_numbers(path, int, (2, 9)).tolist() == [[20], [300]]
-
-
 def test_columns_that_change_between_blocks_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "numbers.txt"
     path.write_text("1, 2\n3, 4\n5\n6\n")

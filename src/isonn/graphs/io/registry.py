@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from isonn.errors import DatasetError, InputError, name_the_extra
 from isonn.files import is_path
@@ -76,15 +76,6 @@ class RowTable:
     blank: int | None = None
 
 
-class Part(Protocol):
-    """Some graphs of a dataset, read when called; ``len`` is their number. Parts can be sent to other processes."""
-
-    def __len__(self) -> int: ...
-    def __call__(self) -> GraphSet:
-        """Read the graphs."""
-        ...
-
-
 class Reader(ABC):
     """Base class of file formats. To add one, subclass it and pass an instance to `register_reader`.
 
@@ -145,13 +136,6 @@ class Reader(ABC):
         Override this for formats that can be read without holding all graphs, and yield about ``at_once`` at a time.
         """
         yield self.read(path, **options)
-
-    def parts(self, path: Path, at_once: int, *args: Any, **options: Any) -> Sequence[Part] | None:
-        """Return the pieces of `stream` unread, so that several processes can read them; None if the format cannot.
-
-        If a part raises `isonn.errors.DatasetError`, the caller reads `stream` for the error message.
-        """
-        return None
 
     def title(self, path: Path) -> str:
         """Return the name of the set at the path."""
@@ -291,16 +275,6 @@ def path_pieces(path: Path, at_once: int | None, **options: Any) -> Iterator[Gra
                 if reason := difference(first, piece):
                     raise DatasetError(f"{file} {reason}; give all files of {path} the same fields")
                 yield piece
-
-
-def path_parts(path: Path, at_once: int, **options: Any) -> Sequence[Part] | None:
-    """Return the pieces of `path_pieces` unread; None for several datasets or a format that cannot do this."""
-    if _holds_many(path):
-        return None
-    reader = _required_reader(path)
-    check_options(reader, options)
-    with _named(path):
-        return reader.parts(path, at_once, **options)
 
 
 @contextmanager

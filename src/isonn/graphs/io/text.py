@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import io
-import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -24,17 +23,13 @@ BLOCK_BYTES = 2**22
 COMPILED_BYTES = 2**20
 
 
-def read_numbers(path: Path, dtype: type = float, span: tuple[int, int] | None = None) -> NDArray[Any]:
-    """Read comma-separated numbers, of shape (lines, columns); skip blank lines. An empty file has shape (0, 0).
-
-    Args:
-        span: the bytes to read, whole lines; None reads the whole file.
-    """
-    blocks = list(number_blocks(path, dtype, span))
+def read_numbers(path: Path, dtype: type = float) -> NDArray[Any]:
+    """Read comma-separated numbers, of shape (lines, columns); skip blank lines. An empty file has shape (0, 0)."""
+    blocks = list(number_blocks(path, dtype))
     return np.concatenate(blocks) if blocks else np.zeros((0, 0), dtype=dtype)
 
 
-def number_blocks(path: Path, dtype: type = float, span: tuple[int, int] | None = None) -> Iterator[NDArray[Any]]:
+def number_blocks(path: Path, dtype: type = float) -> Iterator[NDArray[Any]]:
     """Yield the result of `read_numbers` some lines at a time, for files larger than memory.
 
     A compiled loop parses plain integers, ten times as fast as NumPy, which parses the rest. Only if NumPy fails are
@@ -42,14 +37,8 @@ def number_blocks(path: Path, dtype: type = float, span: tuple[int, int] | None 
     """
     width = 0
     with path.open("rb") as file:
-        start, stop = span or (0, os.fstat(file.fileno()).st_size)
-        file.seek(start)
-        while (left := stop - file.tell()) > 0:
-            lines = file.read(min(left, BLOCK_BYTES))
-            if not lines:
-                break
-            if len(lines) < left:
-                lines += file.readline()
+        while lines := file.read(BLOCK_BYTES):
+            lines += file.readline()
             if not width:
                 lines = lines.removeprefix(codecs.BOM_UTF8)
             rows = _plain_integers(lines)

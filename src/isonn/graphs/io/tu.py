@@ -1,20 +1,19 @@
 """Reader of TU folders, the format of the TUDataset benchmarks, whole or a few graphs at a time.
 
-A part of a folder is a range of bytes of each file, so that several processes can read parts at once. A folder whose
-lines are not sorted by graph is read whole.
+A folder whose lines are not sorted by graph is read whole.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from isonn.errors import DatasetError, InputError, IsoNNWarning
 from isonn.graphs.graph import GraphSet
@@ -24,6 +23,8 @@ from isonn.graphs.join import graphset_from_cells
 
 #: The files with a line per node or per cell, and the type of their numbers.
 FILES = {"graph_indicator": int, "A": int, "node_labels": float, "edge_labels": float, "node_attributes": float}
+#: The number of columns that a file must have.
+COLUMNS = {"graph_indicator": 1, "A": 2}
 
 Tables = dict[str, NDArray[Any]]
 
@@ -65,26 +66,18 @@ class TUReader(Reader):
         """Yield slices of ``at_once`` graphs of the folder; hold only ``y`` and one slice in memory."""
         folder = _Folder.open(path, target)
         done = 0
-        for part in folder.parts(at_once) or ():
-            try:
-                graphs = part()
-            except DatasetError:
-                break  # reading the whole folder has the error message, or allows blank lines
-            yield graphs
-            done += len(graphs)
+        with suppress(DatasetError, OSError):  # reading the whole folder has the error message, or sorts it
+            for graphs in folder.runs(at_once):
+                yield graphs
+                done += len(graphs)
         if done < len(folder.y):
             whole = folder.read()
             warnings.warn(
-                f"{path} is not sorted by graph or has blank lines, so all of it is read into memory; sort its lines "
-                f"to read it in pieces",
+                f"{path} is not sorted by graph, so all of it is read into memory; sort its lines to read it in pieces",
                 IsoNNWarning,
                 stacklevel=2,
             )
             yield from (whole[first : first + at_once] for first in range(done, len(whole), at_once))
-
-    def parts(self, path: Path, at_once: int, *, target: str | None = None) -> list[TUPart] | None:
-        """Return the slices of `stream` unread; None if the files cannot be split."""
-        return _Folder.open(path, target).parts(at_once)
 
     def title(self, path: Path) -> str:
         """Return the part of the file name before ``_A.txt``."""
@@ -122,22 +115,53 @@ class _Folder:
         return self.path / f"{self.name}_{what}.txt"
 
     def read(self) -> GraphSet:
-        tables = {what: self.numbers(what) for what in FILES if self.needs(what)}
+        tables = {what: _joined(what, self.blocks(what)) for what in FILES if self.needs(what)}
         return self.graphs(tables if self.check(tables) else _sorted(tables))
+
+    def runs(self, at_once: int) -> Iterator[GraphSet]:
+        """Yield ``at_once`` graphs at a time; stop where the lines are not sorted by graph."""
+        firsts = range(0, len(self.y), at_once)
+        nodes = self._count_lines("graph_indicator", [min(first + at_once, len(self.y)) for first in firsts])
+        cells = None if nodes is None else self._count_lines("A", np.cumsum(nodes))
+        if nodes is None or cells is None:
+            return
+        counts = {what: cells if what in ("A", "edge_labels") else nodes for what in FILES if self.needs(what)}
+        rows = zip(*(_runs_of_rows(what, self.blocks(what), counts[what].tolist()) for what in counts), strict=True)
+        for first, earlier, run in zip(firsts, np.cumsum(nodes) - nodes, rows, strict=True):
+            tables = dict(zip(counts, run, strict=True))
+            tables |= {"graph_indicator": tables["graph_indicator"] - first, "A": tables["A"] - earlier}
+            some = replace(self, y=self.y[first : first + at_once])
+            if not some.check(tables):
+                return
+            yield some.graphs(tables)
+
+    def _count_lines(self, what: str, last: ArrayLike) -> NDArray[np.int64] | None:
+        """Count the lines of each run of graphs by their first number; None if they are not sorted by run.
+
+        Args:
+            last: the largest number in each run.
+        """
+        counts = np.zeros(len(np.asarray(last)), dtype=np.int64)
+        current = 0
+        for rows in self.blocks(what):
+            run = np.searchsorted(last, rows[:, 0])
+            if run[0] < current or (np.diff(run) < 0).any() or run[-1] == len(counts):
+                return None
+            counts += np.bincount(run, minlength=len(counts))
+            current = int(run[-1])
+        return counts
 
     def needs(self, what: str) -> bool:
         return what in ("graph_indicator", "A") or self.file(what).exists()
 
-    def numbers(self, what: str, span: tuple[int, int] | None = None) -> NDArray[Any]:
-        """Return the lines of a file, or those between two bytes."""
-        rows = read_numbers(self.file(what), FILES[what], span)
-        columns = 1 if what == "graph_indicator" else 2 if what == "A" else rows.shape[1]
-        if not rows.size:
-            return np.zeros((0, columns), dtype=FILES[what])
-        if rows.shape[1] != columns:
-            needed = "it holds one graph number per node" if columns == 1 else "a line is 'row, column'"
-            raise DatasetError(f"{self.file(what)} has {rows.shape[1]} columns; {needed}")
-        return rows
+    def blocks(self, what: str) -> Iterator[NDArray[Any]]:
+        """Yield the lines of a file, some at a time."""
+        columns = COLUMNS.get(what)
+        for rows in number_blocks(self.file(what), FILES[what]):
+            if columns not in (None, rows.shape[1]):
+                needed = "it holds one graph number per node" if columns == 1 else "a line is 'row, column'"
+                raise DatasetError(f"{self.file(what)} has {rows.shape[1]} columns; {needed}")
+            yield rows
 
     def check(self, tables: Tables) -> bool:
         """Raise `DatasetError` if lines do not fit together; return whether they are sorted by graph."""
@@ -204,82 +228,6 @@ class _Folder:
             node_label_names=self.labels["node_labels"].names,
             edge_label_names=self.labels["edge_labels"].names,
         )
-
-    def parts(self, at_once: int) -> list[TUPart] | None:
-        """Return parts of ``at_once`` graphs unread; None if the lines are not sorted by graph or cannot be counted."""
-        firsts = range(0, len(self.y), at_once)
-        try:
-            nodes = self._lines_above("graph_indicator", list(firsts))
-            cells = nodes and self._lines_above("A", nodes[:-1])
-            if not nodes or not cells:
-                return None
-            lines = {what: cells if what in ("A", "edge_labels") else nodes for what in FILES if self.needs(what)}
-            starts = {what: _starts_of_lines(self.file(what), numbers[:-1]) for what, numbers in lines.items()}
-        except (ValueError, OSError, DatasetError):
-            return None  # text or a missing file: reading the whole folder has the error message
-        spans = {what: list(pairwise([*starts[what], self.file(what).stat().st_size])) for what in starts}
-        counts = {what: np.diff(numbers).tolist() for what, numbers in lines.items()}
-        return [
-            TUPart(
-                replace(self, y=self.y[first : first + at_once]),
-                first,
-                nodes[i],
-                {what: counts[what][i] for what in counts},
-                {what: spans[what][i] for what in spans},
-            )
-            for i, first in enumerate(firsts)
-        ]
-
-    def _lines_above(self, what: str, bounds: list[int]) -> list[int] | None:
-        """Return the line of the first number above each bound, 0 for the first, and the number of lines.
-
-        Blank lines are not counted. None if the numbers are not in the order of the bounds.
-        """
-        lines, count, current = [0], 0, 0
-        for rows in number_blocks(self.file(what), FILES[what]):
-            parts = np.searchsorted(bounds, rows[:, 0]) - 1  # the part of each line
-            if parts[0] < current or (np.diff(parts) < 0).any():
-                return None
-            current = int(parts[-1])
-            above = count + np.searchsorted(parts, np.arange(len(lines), current + 1))
-            lines, count = [*lines, *above.tolist()], count + len(rows)
-        return lines + [count] * (len(bounds) + 1 - len(lines))
-
-
-@dataclass(frozen=True, eq=False)
-class TUPart:
-    """Some graphs of a TU folder, read when called.
-
-    A part whose lines are not those of its graphs raises `DatasetError`, without a useful message.
-
-    Attributes:
-        folder: the folder, with the ``y`` of these graphs only.
-        first: number of graphs before them.
-        first_node: number of nodes before them.
-        lines: number of lines of each file.
-        spans: first and last byte of each file.
-    """
-
-    folder: _Folder
-    first: int
-    first_node: int
-    lines: dict[str, int]
-    spans: dict[str, tuple[int, int]]
-
-    def __len__(self) -> int:
-        return len(self.folder.y)
-
-    def __call__(self) -> GraphSet:
-        """Read the graphs."""
-        tables = {what: self.folder.numbers(what, span) for what, span in self.spans.items()}
-        for what, count in self.lines.items():
-            if len(tables[what]) != count:
-                raise DatasetError(f"{self.folder.file(what)} has blank lines; read it in one piece")
-        tables["graph_indicator"] -= self.first
-        tables["A"] -= self.first_node
-        if not self.folder.check(tables):
-            raise DatasetError(f"{self.folder.path} is not sorted by graph; read it in one piece")
-        return self.folder.graphs(tables)
 
 
 def _name(folder: Path) -> str:
@@ -399,15 +347,18 @@ def _sorted(tables: Tables) -> Tables:
     return {**ordered, "A": number[cells[edges] - 1]}
 
 
-def _starts_of_lines(path: Path, lines: list[int]) -> list[int]:
-    """Return the place where each of some lines starts; lines are sorted and count from 0."""
-    starts, before = [0 for line in lines if line == 0], 0
-    with path.open("rb") as file:
-        while block := file.read(2**22):
-            ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")) + 1
-            inside = [line - before - 1 for line in lines[len(starts) :] if line <= before + len(ends)]
-            starts += (file.tell() - len(block) + ends[inside]).tolist()
-            before += len(ends)
-    if len(starts) < len(lines):
-        raise ValueError("lines are missing")
-    return starts
+def _joined(what: str, blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """Join lines of a file."""
+    return np.concatenate([*blocks] or [np.zeros((0, COLUMNS.get(what, 1)), dtype=FILES[what])])
+
+
+def _runs_of_rows(what: str, blocks: Iterator[NDArray[Any]], counts: Sequence[int]) -> Iterator[NDArray[Any]]:
+    """Yield so many lines of a file each time, and the last time all that are left."""
+    waiting: list[NDArray[Any]] = []
+    for count in counts[:-1]:
+        while sum(map(len, waiting)) < count and (block := next(blocks, None)) is not None:
+            waiting.append(block)
+        rows = _joined(what, waiting)
+        yield rows[:count]
+        waiting = [rows[count:]]
+    yield _joined(what, [*waiting, *blocks])
