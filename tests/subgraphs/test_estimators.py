@@ -48,7 +48,6 @@ def test_a_saved_model_is_the_same(graphs, model, kind, tmp_path):
     assert loaded.held_out_score_ == saved.held_out_score_
     assert (loaded.weights_, loaded.max_nodes_) == (saved.weights_, saved.max_nodes_)
     assert loaded.calibration_ == pytest.approx(saved.calibration_, nan_ok=True)
-    np.testing.assert_array_equal(loaded.unseen_share(graphs[:3]), saved.unseen_share(graphs[:3]))
     assert loaded.get_feature_names_out().tolist() == saved.get_feature_names_out().tolist()
     assert loaded.seen_in_training(graphs).all()
 
@@ -155,16 +154,15 @@ def test_examples_are_ids_of_training_graphs_that_hold_the_piece(graphs):
     assert all(reason.examples == () for reasons in clf.reasons_.values() for reason in reasons)
 
 
-def test_unseen_share_is_that_of_pieces_that_no_training_graph_has(graphs):
+def test_unseen_pieces_are_those_that_no_training_graph_has(graphs):
     train, test = graphs[:8], graphs[8:]
     clf = isonn.SubgraphClassifier(3, view="labels", head="linear", min_support=3, random_state=0).fit(train)
     every = isonn.SubgraphVectorizer(3, view="labels", min_support=1).fit(graphs)
     seen = every.transform(train).toarray().any(axis=0)
-    counts = every.transform(test).toarray()
-    expected = counts[:, ~seen].sum(axis=1) / counts.sum(axis=1)
-    np.testing.assert_allclose(clf.unseen_share(test), expected)
-    assert expected.max() > 0
-    assert not clf.unseen_share(train).any()  # though few of their pieces are templates
+    has_new = every.transform(test).toarray()[:, ~seen].any(axis=1)
+    assert [bool(unseen) for unseen in clf.domain(test).unseen] == has_new.tolist()
+    assert has_new.any()
+    assert not any(clf.domain(train).unseen)  # though few of their pieces are templates
 
 
 def test_strange_graphs_are_said_once(graphs):
@@ -174,9 +172,7 @@ def test_strange_graphs_are_said_once(graphs):
     networkx.set_edge_attributes(other, "#", "label")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        share = clf.unseen_share([other, other])
         clf.predict([other, other])
-    assert (share > 0.5).all()
     (text,) = (str(warning.message) for warning in said if isinstance(warning.message, IsoNNWarning))
     assert "2 of 2 graphs of graphs consist mostly of subgraphs that no training graph has" in text
     assert "14 of 14 nodes" in text
@@ -192,7 +188,7 @@ def test_transform_is_what_the_head_sees_of_what_graphs_hold(graphs):
     np.testing.assert_array_equal(clf.vectorizer_.transform(graphs).toarray() > 0, held)
 
 
-@pytest.mark.parametrize("call", ["transform", "explain", "unseen_share"])
+@pytest.mark.parametrize("call", ["transform", "explain", "domain"])
 def test_an_unfitted_model_says_so(graphs, call):
     with pytest.raises(NotFittedError, match="this SubgraphClassifier is not fitted; call fit first"):
         getattr(isonn.SubgraphClassifier(), call)(graphs[0:1])
@@ -274,7 +270,7 @@ def test_class_weights_may_be_numbers_of_numpy(graphs, weight):
     np.testing.assert_array_equal(given.predict_proba(graphs), plain.predict_proba(graphs))
 
 
-@pytest.mark.parametrize("call", ["assess", "domain", "unseen_share", "transform", "explain", "seen_in_training"])
+@pytest.mark.parametrize("call", ["assess", "domain", "transform", "explain", "seen_in_training"])
 def test_a_stream_is_refused_where_graphs_are_needed_in_memory(graphs, call):
     clf = fitted(graphs)
     with pytest.raises(InputError, match=f"{call} needs graphs in memory, and graphs is a stream; give its chunks one"):

@@ -49,7 +49,7 @@ from isonn.subgraphs.table import CountTable, ViewSizes, by_size, codes_of, is_a
 MOST_ENTRIES = 2**21
 #: Number of entries that are named at a time, in less than a quarter of a second.
 NAMED_AT_ONCE = 2**17
-#: New pieces of up to so many nodes are compared with those of the training graphs, unless a caller wants more.
+#: New pieces of up to so many nodes are compared with those of the training graphs.
 SMALL = 4
 
 
@@ -91,8 +91,8 @@ class Counter:
     Args:
         view_sizes: sizes of the subgraphs to count, by view.
         templates: pieces (`isonn.subgraphs.table.CountTable`) that get the first columns.
-        seen: sorted hashes of all subgraphs of the training graphs, with which new ones are compared; None to compare
-            nothing, as for training graphs.
+        seen: sorted hashes of the subgraphs of the training graphs of up to SMALL nodes, with which new ones are
+            compared; None to compare nothing, as for training graphs.
         weak_hash: use one bucket for everything, to test collisions.
     """
 
@@ -118,7 +118,6 @@ class Counter:
         graphs: CodedGraphs,
         limit: int,
         seed: int | None = 0,
-        compared: int = SMALL,
         stop: threading.Event | None = None,
     ) -> CountTable:
         """Count the subgraphs of graphs.
@@ -127,7 +126,6 @@ class Counter:
             graphs: the graphs. At most MAX_EDGE_CODE combinations of edge codes are allowed.
             limit: subgraphs per size (above 2) and graph above which they are sampled.
             seed: seed of the samples; None leaves out what would be sampled, with a share of 0.
-            compared: number of nodes up to which subgraphs are compared with those of the training graphs.
             stop: once it is set, KeyboardInterrupt is raised within a second.
         """
         loaded = self._load(graphs, by_code=True)
@@ -154,7 +152,7 @@ class Counter:
         found = CountTable(
             self.view_sizes, len(graphs), shares, lambda: _unpacked(packed, bits, self.k), lambda: [table]
         )
-        return found if self._seen is None else self._with_templates(found, table, compared)
+        return found if self._seen is None else self._with_templates(found, table)
 
     def list_pieces(self, graph: CodedGraphs, limit: int, seed: int) -> Listed:
         """List the subgraphs of a single graph with their nodes; limit and seed as in `count`."""
@@ -176,7 +174,7 @@ class Counter:
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         distinct = distinct[order]
-        self._compare_new(SMALL)
+        self._compare_new()
         return Listed(
             nodes=every,
             piece=place[number.reshape(-1)],
@@ -255,9 +253,8 @@ class Counter:
             for word, shift, code in zip(*_layout(k, bits)[:2], codes.T.astype(np.uint64), strict=True):
                 columns[rows, word] |= code << shift
         insert_rows(0, templates, self._tables.columns, self._tables.column_slots, self._weak)
-        # of each column: view and size, and whether no training graph has it; and the columns not compared yet
-        self._kinds = self._templates[:, :2]
-        self._unseen, self._waiting = np.zeros(templates, dtype=bool), np.zeros(0, dtype=np.int64)
+        # of each column: view and size, and whether no training graph has it
+        self._kinds, self._unseen = self._templates[:, :2], np.zeros(templates, dtype=bool)
 
     def _number_codes(self, codes: tuple[NDArray[Any], NDArray[Any]]) -> list[NDArray[np.int32]]:
         """Return the joint codes of nodes and of edges."""
@@ -349,28 +346,24 @@ class Counter:
             self._grow()
         return self._name_entries(loaded.meaning)[entries]
 
-    def _with_templates(self, found: CountTable, counts: csr_array, compared: int) -> CountTable:
+    def _with_templates(self, found: CountTable, counts: csr_array) -> CountTable:
         """Return a table with the template of each subgraph, and which subgraphs no training graph has."""
         counts.sort_indices()
-        self._compare_new(compared)
+        self._compare_new()
         columns = np.full(counts.shape[1], -1, dtype=np.int32)
         columns[: len(self._templates)] = np.arange(len(self._templates))
         return replace(found, columns=columns, kinds=self._kinds, unseen=self._unseen, entries=counts.nnz)
 
-    def _compare_new(self, compared: int) -> None:
-        """Find the kind of new columns, and which of those with up to ``compared`` nodes no training graph has."""
-        before, count = len(self._kinds), len(self.columns)
-        if before < count:
-            new = np.arange(before, count)
-            self._kinds = np.concatenate([self._kinds, _kinds(self.columns[new], self._tables.bits)])
-            self._unseen = np.concatenate([self._unseen, np.zeros(len(new), dtype=bool)])
-            self._waiting = np.concatenate([self._waiting, new])
-        small = self._kinds[self._waiting, 1] <= compared
-        now, self._waiting = self._waiting[small], self._waiting[~small]
-        if len(now) and self._seen is not None:
-            pieces = _unpacked(self.columns[now], self._tables.bits, self.k)
-            self._unseen = self._unseen.copy()  # earlier tables keep theirs
-            self._unseen[now] = ~is_among(self._seen, piece_hashes(pieces))
+    def _compare_new(self) -> None:
+        """Find the kind of new columns, and which of those of up to SMALL nodes no training graph has."""
+        new, bits = self.columns[len(self._kinds) :], self._tables.bits
+        if not len(new):
+            return
+        kinds, unseen = _kinds(new, bits), np.zeros(len(new), dtype=bool)
+        if self._seen is not None:
+            small = np.flatnonzero(kinds[:, 1] <= SMALL)
+            unseen[small] = ~is_among(self._seen, piece_hashes(_unpacked(new[small], bits, self.k)))
+        self._kinds, self._unseen = np.concatenate([self._kinds, kinds]), np.concatenate([self._unseen, unseen])
 
     def _name_entries(self, meaning: Meaning, stop: threading.Event | None = None) -> NDArray[np.int32]:
         """Find the columns of new entries; return those of all, ``(entries, views)``."""

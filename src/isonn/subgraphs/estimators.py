@@ -230,29 +230,6 @@ class SubgraphEstimator(GraphEstimator):
             )
         return self._judge(graphs)[2]
 
-    def unseen_share(self, X: Any) -> NDArray[np.float64]:
-        """Return the share of each graph's subgraphs that no training graph has, shape (g,); high if it is unusual.
-
-        Args:
-            X: graphs, as in ``fit``.
-
-        Returns:
-            ndarray of shape (g,), from 0 to 1.
-
-        Example:
-            >>> graphs = isonn.load("MUTAG")
-            >>> clf = isonn.SubgraphClassifier(max_nodes=3, random_state=0).fit(graphs)
-            >>> float(clf.unseen_share(graphs).max()) < 0.1
-            True
-        """
-        chunks, vectorizer = in_chunks(self._checked(X, "unseen_share")), self.vectorizer_
-        return np.concatenate(
-            [
-                vectorizer.vocabulary_.unseen(vectorizer.count(chunk, self.max_nodes_), self.max_nodes_)
-                for chunk in chunks
-            ]
-        )
-
     @property
     def templates_(self) -> Sequence[Template]:
         """The templates, in feature order."""

@@ -40,7 +40,7 @@ class CountTable:
         chunks: returns the counts in runs of graphs, ``(g, d)``; sorted by column once templates are chosen.
         columns: the template of each subgraph, ascending, or -1, ``(d,)``; empty before templates are chosen.
         kinds: view and size of each subgraph, ``(d, 2)``; empty before templates are chosen.
-        unseen: which subgraphs no training graph has, ``(d,)``; False for those that were not compared.
+        unseen: which small subgraphs no training graph has, ``(d,)``.
         entries: number of counts of templates, or more.
     """
 

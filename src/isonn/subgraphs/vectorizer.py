@@ -29,7 +29,7 @@ from isonn.processes import in_threads
 from isonn.seeding import derive_seed, resolve_seed
 from isonn.subgraphs.bank import bank_folder, count_to_folder
 from isonn.subgraphs.count import SIZES, affordable_size, count_in_threads, warn_of_samples
-from isonn.subgraphs.counter import SMALL, Listed
+from isonn.subgraphs.counter import Listed
 from isonn.subgraphs.encode import Encoding
 from isonn.subgraphs.survey import Survey, check_undirected
 from isonn.subgraphs.table import CountTable, first_of_equal, join_tables, tell_apart
@@ -273,11 +273,11 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         self.vocabulary_ = vocabulary
         return counted
 
-    def count(self, graphs: GraphSet, compared: int = SMALL) -> CountTable:
-        """Count the subgraphs of new graphs; those of up to so many nodes are compared with the training graphs."""
+    def count(self, graphs: GraphSet) -> CountTable:
+        """Count the subgraphs of new graphs."""
         check_undirected(graphs)
         with self.vocabulary_.counter() as counter:
-            return counter.count(self.encoding_.encode(graphs), self.max_subgraphs, self.seed_, compared)
+            return counter.count(self.encoding_.encode(graphs), self.max_subgraphs, self.seed_)
 
     def list_pieces(self, graphs: GraphSet) -> Listed:
         """List the subgraphs of a set of one graph."""

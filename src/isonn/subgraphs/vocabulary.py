@@ -40,7 +40,7 @@ class Vocabulary:
     Attributes:
         view_sizes: the sizes of the subgraphs to count in each view.
         pieces: the templates, as in `CountTable.pieces`, ``(p, 2 + width)``.
-        seen: hashes of all subgraphs of the training graphs, templates or not, sorted.
+        seen: hashes of all subgraphs of the training graphs of up to SMALL nodes, templates or not, sorted.
     """
 
     view_sizes: ViewSizes
@@ -73,7 +73,8 @@ class Vocabulary:
             unseen=np.zeros(len(kept), dtype=bool),
             entries=int(table.support[kept].sum()),
         )
-        return cls(table.view_sizes, pieces[kept], np.sort(piece_hashes(pieces))), counted
+        small = pieces[pieces[:, 1] <= SMALL]
+        return cls(table.view_sizes, pieces[kept], np.sort(piece_hashes(small))), counted
 
     @property
     def max_nodes(self) -> int:
@@ -138,9 +139,9 @@ class Vocabulary:
 
         return stack_rows(read(), counted.graphs, counted.entries + terms.size)
 
-    def unseen(self, counted: CountTable, compared: int = SMALL) -> Floats:
-        """Return the share of each graph's subgraphs of up to so many nodes that no training graph has, ``(g,)``."""
-        small = counted.kinds[:, 1] <= compared
+    def unseen(self, counted: CountTable) -> Floats:
+        """Return the share of each graph's subgraphs of up to SMALL nodes that no training graph has, ``(g,)``."""
+        small = counted.kinds[:, 1] <= SMALL
         shares = []
         for counts in counted.chunks():
             both = np.stack([small, small & counted.unseen], axis=1).astype(np.float64)
