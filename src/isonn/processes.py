@@ -1,22 +1,19 @@
-"""Worker processes that ignore Ctrl-C and end with the process that started them, and limits on threads."""
+"""Worker processes that ignore Ctrl-C and end with the process that started them, and calls in threads."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
-from functools import lru_cache
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
-from threadpoolctl import ThreadpoolController
 
 
 @contextmanager
@@ -100,23 +97,3 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def limit_threads(threads: int, api: str | None = None) -> AbstractContextManager[Any]:
-    """Limit the threads of the libraries loaded so far in a block, as `threadpoolctl.threadpool_limits` does.
-
-    That function searches the memory of the process for libraries every time, which can take longer than fitting a
-    small model. Here it is searched again only if something was imported since.
-
-    Args:
-        threads: number of threads.
-        api: "blas" or "openmp"; both if None.
-    """
-    limit: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=threads, user_api=api)
-    return limit
-
-
-@lru_cache(maxsize=1)
-def _libraries(modules: int) -> ThreadpoolController:
-    """Find the libraries that have threads; ``modules`` is the number of modules imported so far."""
-    return ThreadpoolController()

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -125,29 +122,6 @@ def test_a_method_runs_in_one_thread_whatever_is_set_around_it(graphs: GraphSet,
     run_job(job_of(graphs), graphs)
     assert seen == {1}
     assert torch.get_num_threads() == 2
-
-
-def test_libraries_that_are_loaded_later_are_limited_too() -> None:
-    code = """
-from threadpoolctl import threadpool_info
-from isonn.processes import limit_threads
-
-def threads():
-    return {library["filepath"]: library["num_threads"] for library in threadpool_info()}
-
-for package in ("numpy", "scipy.linalg"):
-    __import__(package)
-    before = threads()
-    assert set(before.values()) == {2}
-    with limit_threads(1):
-        assert threads() == dict.fromkeys(before, 1)
-    assert threads() == before
-print(len(before))
-"""
-    two = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
-    run = subprocess.run([sys.executable, "-c", code], env=os.environ | two, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    assert int(run.stdout) >= 1
 
 
 def test_a_result_survives_json_and_holds_the_loss_of_methods_that_train(graphs: GraphSet) -> None:

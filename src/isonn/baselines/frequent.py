@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from sklearn.neural_network import MLPClassifier
+from threadpoolctl import threadpool_limits
 
 from isonn.baselines.shapes import Shape, ShapeReader
 from isonn.errors import InputError, MissingDependencyError, naming_the_extra
 from isonn.estimator import GraphClassifier
 from isonn.graphs.graph import GraphSet
-from isonn.processes import limit_threads
 from isonn.seeding import derive_seed, resolve_seed
 
 #: Small matrix products are fastest on one thread (on two busy cores: 2 s instead of 12). The setting applies to the
@@ -109,7 +109,7 @@ class FrequentClassifier(GraphClassifier):
         # partial_fit does not warn about convergence, and silencing warnings is not thread-safe.
         self.mlp_ = MLPClassifier(tuple(self.hidden), random_state=np.random.RandomState(seed))
         features, wanted = presence(shapes, self.patterns_), targets.astype(np.int64)
-        with _TRAINING, limit_threads(1):
+        with _TRAINING, threadpool_limits(1):
             for _ in range(self.epochs):
                 self.mlp_.partial_fit(features, wanted, classes=np.arange(len(self.classes_)))
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from isonn.aligned.exchange import Exchange, as_groups
 from isonn.audit import relabelling
@@ -26,7 +27,6 @@ from isonn.graphs.graph import GraphSet
 from isonn.graphs.splits import Fold
 from isonn.packing import IntArray
 from isonn.params import check_count
-from isonn.processes import limit_threads
 from isonn.scores import METRICS, column_scores, score
 from isonn.seeding import derive_seed, numpy_stream, torch_threads
 from isonn.targets import target_kind
@@ -176,7 +176,7 @@ def run_job(job: Job, graphs: GraphSet) -> dict[str, Any]:
         y = targets(graphs)
     said: list[str] = []
     # thread counts change the last bits of sums, and processes share the cores
-    with limit_threads(1), torch_threads(1), _collecting_warnings(said):
+    with threadpool_limits(1), torch_threads(1), _collecting_warnings(said):
         begin = time.perf_counter()
         inner = [_judge(job, candidate, graphs, train) for candidate in job.candidates]
         best = np.argmax if METRICS[protocol.metrics(target_kind(y))[0]].larger else np.argmin

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from isonn.errors import InputError, IsoNNWarning
 from isonn.explain.explanation import column_of, output_names
@@ -22,7 +23,6 @@ from isonn.graphs.io.registry import LISTED, Problem
 from isonn.graphs.io.target_column import TargetReading, plain_number, unit_of, yes_or_no
 from isonn.model_files import load_model
 from isonn.packing import Floats
-from isonn.processes import limit_threads
 from isonn.screening.columns import EXTRAS
 from isonn.screening.output import Format
 from isonn.screening.partial import Result
@@ -117,7 +117,7 @@ def run_piece(task: Task, piece: Piece) -> Result:
     answers; and "changes", the lines about molecules that standardisation changed.
     """
     clf = _model(task.model, task.digest)
-    with warnings.catch_warnings(record=True) as caught, limit_threads(1):
+    with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
         warnings.simplefilter("always", IsoNNWarning)
         predicted = _Predicted(clf, piece, task)
         arrays: dict[str, NDArray[Any]] = {"truth": predicted.known_truth()}
@@ -147,7 +147,7 @@ def run_piece(task: Task, piece: Piece) -> Result:
 
 def rows_of_piece(task: Task, piece: Piece) -> dict[int, list[Any]]:
     """Return the rows of a piece by their numbers."""
-    with warnings.catch_warnings(), limit_threads(1):
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", IsoNNWarning)
         rows = _Predicted(_model(task.model, task.digest), piece, task).rows()
     return dict(zip(piece.numbers, rows, strict=True))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from isonn.packing import IntArray, row_hashes
-from isonn.processes import limit_threads
 
 #: Number of levels for node attributes and edge weights; with more, hardly any two subgraphs would be equal.
 LEVELS = 8
@@ -87,7 +87,7 @@ def _clusters(rows: NDArray[np.float64], often: IntArray, count: int) -> NDArray
     from sklearn.cluster import KMeans
 
     step = -(-len(rows) // MAX_VALUES)
-    with limit_threads(1):  # threads split sums, and levels must not depend on the machine
+    with threadpool_limits(1):  # threads split sums, and levels must not depend on the machine
         fitted = KMeans(count, n_init=1, random_state=0).fit(rows[::step], sample_weight=often[::step])
     centres: NDArray[np.float64] = np.unique(fitted.cluster_centers_, axis=0)
     return centres

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from isonn.packing import Floats, IntArray
-from isonn.processes import limit_threads
 from isonn.subgraphs.features import LOG, SumFeatures
 from isonn.subgraphs.table import CountTable, mean_and_variance
 from isonn.targets import Target
@@ -33,7 +33,7 @@ def shorten(
     width = len(features.vocabulary)
     logs = replace(features, scales=np.ones(width), transform=LOG, terms=None)
     table = logs.of(counted, np.zeros((len(targets), 0)))
-    with limit_threads(1, "blas"):  # with hundreds of small systems, threads would wait for each other
+    with threadpool_limits(1, "blas"):  # with hundreds of small systems, threads would wait for each other
         chosen = np.sort(short_list(table, target.columns(targets), count))
     table = csr_array(table[:, chosen])
     scales = 1 / (np.sqrt(np.maximum(mean_and_variance(table)[1], 1e-12)) * np.sqrt(max(1, len(chosen))))
