@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from isonn.errors import InputError
 from isonn.graphs.graph import GraphSet
@@ -117,13 +115,3 @@ def links_of(graphs: GraphSet) -> Links:
     if graphs.weights is not None:
         np.maximum.at(strength, np.searchsorted(key, keys), np.abs(graphs.weights))
     return Links(graphs.graph_of_cell[cell], np.column_stack([key // nodes, key % nodes]), strength)
-
-
-def components_of(graphs: GraphSet, links: Links) -> IntArray:
-    """Return the number of connected components of each graph, shape (g,)."""
-    nodes = int(graphs.node_offsets[-1])
-    ones = np.ones(len(links.graph), dtype=np.int8)
-    _, piece = connected_components(coo_array((ones, (links.ends[:, 0], links.ends[:, 1])), (nodes, nodes)), False)
-    _, some_node = np.unique(piece, return_index=True)
-    owner = np.searchsorted(graphs.node_offsets, some_node, side="right") - 1
-    return np.bincount(owner, minlength=len(graphs))

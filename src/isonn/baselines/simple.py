@@ -15,10 +15,10 @@ from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
-from isonn.baselines.shapes import components_of, links_of
+from isonn.baselines.shapes import links_of
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
-from isonn.graphs.columns import weights_of
+from isonn.graphs.columns import count_components, weights_of
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats
 
@@ -152,7 +152,7 @@ class _GraphSize:
     def _features(self, graphs: GraphSet) -> NDArray[np.float64]:
         links = links_of(graphs)
         edges = np.bincount(links.graph, minlength=len(graphs))
-        cycles = edges - graphs.sizes + components_of(graphs, links)
+        cycles = edges - graphs.sizes + count_components(graphs)
         return np.column_stack([graphs.sizes, edges, cycles]).astype(np.float64)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from isonn.errors import InputError
 from isonn.packing import IntArray
@@ -62,6 +64,16 @@ def weights_of(graphs: Graph | GraphSet) -> NDArray[np.float64]:
 def ends_of(graphs: GraphSet) -> IntArray:
     """Return both nodes of each cell, numbered over all graphs, shape (m, 2)."""
     return graphs.edges + np.repeat(graphs.node_offsets[:-1], np.diff(graphs.edge_offsets))[:, None]
+
+
+def count_components(graphs: GraphSet) -> IntArray:
+    """Return the number of connected components of each graph, shape (g,); all are searched together."""
+    nodes = int(graphs.node_offsets[-1])
+    here, there = ends_of(graphs).T
+    links = coo_array((np.ones(len(here), dtype=np.int8), (here, there)), shape=(nodes, nodes))
+    # each component counts at its first node
+    first = np.unique(connected_components(links, directed=False)[1], return_index=True)[1]
+    return np.bincount(np.searchsorted(graphs.node_offsets, first, side="right") - 1, minlength=len(graphs))
 
 
 def offsets_of(counts: IntArray) -> IntArray:

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from isonn.graphs.columns import ends_of
+from isonn.graphs.columns import count_components, ends_of
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray, stored_array
 from isonn.plugins import Registry
@@ -72,7 +70,7 @@ class SizeCounts(Terms):
         edges = np.bincount(owner, degree, minlength=g) / 2
         place = owner * DEGREE_BINS + np.minimum(degree, DEGREE_BINS - 1)
         bins = np.bincount(place, minlength=g * DEGREE_BINS).reshape(g, DEGREE_BINS)
-        return np.column_stack([nodes, edges, bins, edges - nodes + _components(graphs)])
+        return np.column_stack([nodes, edges, bins, edges - nodes + count_components(graphs)])
 
     def of_graph(self, graphs: GraphSet) -> tuple[Floats, Floats]:
         """Return the counts of a graph, and what each node adds to them."""
@@ -137,18 +135,6 @@ def _degrees(graphs: GraphSet) -> IntArray:
     """Return the degree of every node, all graphs together; loops do not count."""
     here, there = ends_of(graphs).T
     return np.bincount(here[here != there], minlength=int(graphs.node_offsets[-1]))
-
-
-def _components(graphs: GraphSet) -> IntArray:
-    """Return the number of connected components of each graph, shape (g,); all are searched together."""
-    nodes = int(graphs.node_offsets[-1])
-    here, there = ends_of(graphs).T
-    links = coo_array((np.ones(len(here)), (here, there)), shape=(nodes, nodes)).tocsr()
-    # edges have both directions, so that strong components are components; scipy finds them in half the time
-    count, component = connected_components(links, connection="strong")
-    graph = np.zeros(count, dtype=np.int64)
-    graph[component] = np.repeat(np.arange(len(graphs)), graphs.sizes)
-    return np.bincount(graph, minlength=len(graphs))
 
 
 @dataclass(frozen=True, eq=False)
