@@ -12,27 +12,18 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from torch import Tensor, nn
-from typing_extensions import Self
 
 from isonn.errors import InputError, IsoNNWarning
 from isonn.estimator import GraphClassifier, GraphRegressor
 from isonn.explain import Explanation
 from isonn.explain.template import Template
-from isonn.graphs.convert import as_graphset, as_one_graph
+from isonn.graphs.convert import as_one_graph
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
 from isonn.matching import matcher_named
-from isonn.packing import Floats
-from isonn.params import (
-    check_class_weight,
-    check_count,
-    check_memory,
-    check_plain,
-    check_sample_weight,
-    check_widths,
-)
+from isonn.params import check_class_weight, check_count, check_memory, check_plain, check_widths
 from isonn.seeding import resolve_seed, torch_stream, torch_threads
-from isonn.targets import Classes, Numbers, as_y
+from isonn.targets import Classes
 from isonn.torch_estimator import TorchEstimator
 from isonn.training import History
 from isonn.windows.bank import WindowBank, all_windows, bank_windows
@@ -42,7 +33,6 @@ from isonn.windows.incremental import CertifiedWindows
 from isonn.windows.layer import Inputs, IsoLayer, check_layer, check_sizes
 from isonn.windows.match import worth_compiling
 from isonn.windows.network import IsoNN, map_shape
-from isonn.windows.weights import WeightedLoss, weighted_numbers
 
 #: From this k on, certificates cost less than trying the k! permutations at every step.
 MIN_CERTIFIED_K = 5
@@ -65,39 +55,10 @@ class _IsoNN(TransformerMixin, TorchEstimator):
     _fixed_size = True
     model_: IsoNN = field(init=False)
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
-        """Learn templates and head from graphs ``X`` and targets ``y``.
-
-        Args:
-            X: a `GraphSet`, or anything `isonn.as_graphset` takes.
-            y: one class or number per graph, shape (g,), or a column per label or measurement, shape (g, t).
-            sample_weight: one weight per graph. Without ``batch_size``, a graph of weight 2 counts as two equal ones;
-                a graph of weight 0 is always left out.
-
-        Returns:
-            the fitted estimator.
-
-        Example:
-            >>> graphs = isonn.load("MUTAG")
-            >>> clf = isonn.IsoNNClassifier(k=2, c=2, epochs=5, random_state=0).fit(graphs)
-            >>> len(clf.history_.loss), len(clf.templates_)
-            (5, 2)
-        """
-        self._check_params()
+    def _fit(self, graphs: GraphSet, targets: NDArray[Any]) -> None:
         if not _usable(self.device):
             raise InputError(f"device={self.device!r} cannot be used here; use 'cpu'")
-        weights = None
-        if sample_weight is not None:
-            X = as_graphset(X)
-            given = check_sample_weight(sample_weight, len(X))
-            y, kept = X.y if y is None else y, np.flatnonzero(given)
-            weights = given[kept] / given[kept].mean()
-            X, y = X[kept].with_y(None), None if y is None else as_y(y, len(X))[kept]
-        graphs, targets = self._start(X, y)
-        if weights is not None and isinstance(self.target_, Numbers):
-            self.target_, targets = weighted_numbers(self.target_, targets, weights)
         self.seed_ = resolve_seed(self.random_state)
-        wanted = targets if weights is None else np.column_stack([targets, weights])
         with torch_threads(self.n_jobs):
             maps, side = map_shape(self.size_, self._layers)  # names the layer if graphs are too small
             at_once = min(len(graphs), self.batch_size or len(graphs))
@@ -105,15 +66,13 @@ class _IsoNN(TransformerMixin, TorchEstimator):
             inputs = self._certified(self._inputs(graphs))
             # The weights have their own random stream, so that they do not depend on the shuffling of batches.
             model = self._build(torch_stream(self.seed_, "weights")).to(self.device)
-            on_device = torch.from_numpy(wanted).to(self.device)
-            self.history_ = self._train(model, inputs, on_device, self._loss(targets, weights))
+            wanted = torch.from_numpy(targets).to(self.device)
+            self.history_ = self._train(model, inputs, wanted, self._loss(targets))
         self.model_ = model
-        self._fitted = True
-        return self
 
-    def _loss(self, targets: NDArray[Any], weights: Floats | None) -> Callable[[Tensor, Tensor], Tensor]:
-        """Return the mean loss of outputs and targets; the last column of the latter is the weights, if any."""
-        return self.target_.loss() if weights is None else WeightedLoss(self.target_)
+    def _loss(self, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
+        """Return the mean loss of outputs and targets."""
+        return self.target_.loss()
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the maps of the last layer, one row per graph, with one feature per map and window.
@@ -312,17 +271,13 @@ class IsoNNClassifier(_IsoNN, GraphClassifier):
         super()._check_params()
         check_class_weight(self.class_weight)
 
-    def _loss(self, targets: NDArray[Any], weights: Floats | None) -> Callable[[Tensor, Tensor], Tensor]:
+    def _loss(self, targets: NDArray[Any]) -> Callable[[Tensor, Tensor], Tensor]:
         if self.class_weight is None:
-            return super()._loss(targets, weights)
+            return super()._loss(targets)
         if not isinstance(self.target_, Classes):
             raise InputError("class_weight is for one class per graph; leave it out for an indicator matrix")
-        of_class = self.target_.class_weights(self.class_weight, targets)
-        if weights is None:
-            return nn.CrossEntropyLoss(weight=torch.from_numpy(of_class.astype(np.float32)).to(self.device))
-        if self.class_weight == "balanced":  # up to a factor, and the loss is a weighted mean
-            of_class = 1 / np.bincount(targets, weights)
-        return WeightedLoss(self.target_, torch.from_numpy(of_class).to(self.device))
+        weights = self.target_.class_weights(self.class_weight, targets)
+        return nn.CrossEntropyLoss(weight=torch.from_numpy(weights.astype(np.float32)).to(self.device))
 
 
 class IsoNNRegressor(_IsoNN, GraphRegressor):
