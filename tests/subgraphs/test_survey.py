@@ -65,16 +65,16 @@ def test_a_wrong_line_of_a_stream_is_told_as_of_the_whole_folder(tmp_path):
 
 
 @pytest.mark.parametrize("width", [1, 3])
-def test_values_of_parts_join_to_those_of_the_whole(width, monkeypatch):
+def test_values_of_chunks_in_any_order_are_those_of_the_whole(width, monkeypatch):
     monkeypatch.setattr(levels, "MOST_NUMBERS", 50 * width)
     monkeypatch.setattr(levels, "FEWEST_ROWS", 10)
     graphs = rich_graphs(40, p=0.3)
     attributes = np.random.default_rng(1).normal(size=(150, width)).repeat(20, axis=0)[: graphs.node_offsets[-1]]
     graphs = replace(graphs, node_attributes=attributes[np.argsort(np.arange(len(attributes)) % 7, kind="stable")])
-    joined = DistinctValues()
+    chunks = DistinctValues()
     for start, stop in ((30, 40), (0, 13), (13, 30)):
-        joined.join(DistinctValues().add(graphs[start:stop]))
-    assert_same_values(joined, DistinctValues().add(graphs))
+        chunks.add(graphs[start:stop])
+    assert_same_values(chunks, DistinctValues().add(graphs))
 
 
 def test_directed_graphs_are_found_by_edges_weights_and_labels():

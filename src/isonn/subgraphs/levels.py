@@ -133,18 +133,16 @@ class DistinctRows:
         self._room = max(FEWEST_ROWS, MOST_NUMBERS // max(width, 1))
         self._last = np.uint64(2**64 - 1)  # the largest hash kept, once rows were dropped
 
-    def add(self, rows: NDArray[np.float64], times: int | IntArray = 1) -> None:
+    def add(self, rows: NDArray[np.float64], times: int = 1) -> None:
         """Add rows, each with the count ``times``."""
         if not len(rows):
             return
         rows = rows.astype(np.float64) + 0.0  # turns -0.0 into 0.0
-        times = np.broadcast_to(times, len(rows))
         self.largest = np.maximum(self.largest, np.abs(rows).max(axis=0))
         if self._last < np.uint64(2**64 - 1):
-            kept = _hashes(rows) <= self._last
-            rows, times = rows[kept], times[kept]
+            rows = rows[_hashes(rows) <= self._last]
         both = np.concatenate([self.rows, rows])
-        weights = np.concatenate([self.often, times])
+        weights = np.concatenate([self.often, np.full(len(rows), times)])
         if both.shape[1] == 1:  # the same result, faster
             distinct, number = np.unique(both[:, 0], return_inverse=True)
             self.rows = distinct[:, None]
@@ -156,11 +154,6 @@ class DistinctRows:
             self._last = np.partition(hashes, self._room - 1)[self._room - 1]
             kept = hashes <= self._last
             self.rows, self.often = self.rows[kept], self.often[kept]
-
-    def join(self, other: DistinctRows) -> None:
-        """Add the rows of another."""
-        self.add(other.rows, other.often)
-        self.largest = np.maximum(self.largest, other.largest)
 
 
 def _hashes(rows: NDArray[np.float64]) -> NDArray[np.uint64]:

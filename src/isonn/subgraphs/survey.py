@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from isonn.graphs.columns import ends_of
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.isomorphism import graph_hashes
 from isonn.graphs.stream import GraphStream
-from isonn.progress import Report
 from isonn.subgraphs.levels import DistinctRows
 from isonn.subgraphs.terms import term_table
 from isonn.subgraphs.views import COLUMNS, View
@@ -40,9 +39,7 @@ class Survey:
         label_names: names of node and edge labels, targets and classes.
         hashes: their `graph_hashes`, ``(g,)``, equal for equal graphs.
         ids: their ids, or None.
-        kind: the kind of the graphs.
         sample: at most SAMPLED distinct graphs, those with the smallest hashes.
-        directed: the number of the first directed graph, or None.
     """
 
     values: DistinctValues
@@ -52,9 +49,7 @@ class Survey:
     label_names: dict[str, dict[Any, str]]
     hashes: NDArray[np.uint64]
     ids: NDArray[Any] | None
-    kind: str
     sample: GraphSet
-    directed: int | None = None
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -68,8 +63,41 @@ class Survey:
             views: the views that will look at them.
             show: whether to show a progress bar.
         """
+        values: DistinctValues | None = None
+        names: dict[str, dict[Any, str]] = {"node": {}, "edge": {}, "target": {}, "class": {}}
+        y, terms, hashes, ids = [], [], [], []
+        sample: GraphSet | None = None
+        largest = count = 0
         with progress.bar("reading", None, show=show) as report:
-            return _joined(_chunks(graphs, views), graphs, report)
+            for chunk in graphs:
+                if (directed := directed_graph(chunk)) is not None:
+                    of = graphs.name if graphs.whole is None else len(graphs.whole)
+                    raise InputError(directed_error(count + directed, of))
+                values = (DistinctValues(columns_of(views, chunk)) if values is None else values).add(chunk)
+                names["node"].update(chunk.node_label_names)
+                names["edge"].update(chunk.edge_label_names)
+                names["target"].update(enumerate(chunk.target_names))
+                names["class"].update(chunk.class_names)
+                y.append(chunk.y)
+                terms.append(term_table(chunk, chunk.kind))
+                hashes.append(graph_hashes(chunk))
+                ids.append(_ids_or_rows(chunk))
+                few = _smallest(chunk, hashes[-1])
+                if sample is not None:
+                    few = GraphSet.concat([sample, few])
+                    few = _smallest(few, graph_hashes(few))
+                sample, largest = few, max(largest, int(chunk.sizes.max()))
+                count += len(chunk)
+                report(count, "graphs read")
+        if values is None or sample is None:
+            raise InputError(f"{graphs.name} has no graphs; give at least one")
+        hashed, table = np.concatenate(hashes), np.concatenate(terms)
+        return cls(values, _all(y), table, largest, names, hashed, _all(ids), sample)
+
+    @property
+    def kind(self) -> str:
+        """The kind of the graphs."""
+        return self.sample.kind
 
     @property
     def graph_ids(self) -> NDArray[Any]:
@@ -86,35 +114,9 @@ class Survey:
 
 def columns_of(views: tuple[View, ...], graphs: GraphSet) -> list[str]:
     """Return the columns to look at, given the first graphs."""
-    has = {**DistinctValues(()).add(graphs).has, "edge_weights": True}  # later graphs may have weights
-    used = [view.uses(has) for view in views]
-    return [name for name in sorted(COLUMNS) if any(use[name] for use in used)]
-
-
-def _chunks(graphs: GraphStream, views: tuple[View, ...]) -> Iterator[Survey]:
-    columns: list[str] | None = None
-    for chunk in graphs:
-        columns = columns_of(views, chunk) if columns is None else columns
-        yield survey_of(chunk, columns)
-
-
-def survey_of(graphs: GraphSet, columns: Collection[str]) -> Survey:
-    """Return the survey of some graphs, looking at some columns."""
-    names = {"node": dict(graphs.node_label_names), "edge": dict(graphs.edge_label_names)}
-    names.update(target=dict(enumerate(graphs.target_names)), **{"class": dict(graphs.class_names)})
-    hashes = graph_hashes(graphs)
-    return Survey(
-        DistinctValues(columns).add(graphs),
-        graphs.y,
-        term_table(graphs, graphs.kind),
-        int(graphs.sizes.max()),
-        names,
-        hashes,
-        _ids_or_rows(graphs),
-        graphs.kind,
-        _smallest(graphs, hashes),
-        directed_graph(graphs),
-    )
+    has = {name: getattr(graphs, name) is not None for name in COLUMNS if name != "edge_weights"}
+    used = [view.uses({**has, "edge_weights": True}) for view in views]  # later graphs may have weights
+    return [name for name in COLUMNS if any(use[name] for use in used)]
 
 
 def _ids_or_rows(graphs: GraphSet) -> NDArray[Any] | None:
@@ -128,42 +130,6 @@ def _ids_or_rows(graphs: GraphSet) -> NDArray[Any] | None:
 def _smallest(graphs: GraphSet, hashes: NDArray[np.uint64]) -> GraphSet:
     """Return the distinct graphs with the smallest hashes, sorted by them."""
     return graphs[np.unique(hashes, return_index=True)[1][:SAMPLED]]
-
-
-def _joined(surveys: Iterable[Survey], graphs: GraphStream, report: Report) -> Survey:
-    """Join the surveys of all chunks."""
-    chunks: list[Survey] = []
-    count = 0
-    for chunk in surveys:
-        if chunk.directed is not None:
-            of = graphs.name if graphs.whole is None else len(graphs.whole)
-            raise InputError(directed_error(count + chunk.directed, of))
-        # the values are joined at once, because they may be large
-        if chunks:
-            sample = GraphSet.concat([chunks[0].sample, chunk.sample])
-            chunks[0] = replace(chunks[0], sample=_smallest(sample, graph_hashes(sample)))
-            chunk = replace(chunk, values=chunks[0].values.join(chunk.values), sample=chunk.sample[[0]])
-        chunks.append(chunk)
-        count += len(chunk)
-        report(count, "graphs read")
-    if not chunks:
-        raise InputError(f"{graphs.name} has no graphs; give at least one")
-    graphs.graphs = count
-    names: dict[str, dict[Any, str]] = {"node": {}, "edge": {}, "target": {}, "class": {}}
-    for chunk in chunks:
-        for what, given in chunk.label_names.items():
-            names[what].update(given)
-    return Survey(
-        chunks[0].values,
-        _all([chunk.y for chunk in chunks]),
-        np.concatenate([chunk.terms for chunk in chunks]),
-        max(chunk.largest for chunk in chunks),
-        names,
-        np.concatenate([chunk.hashes for chunk in chunks]),
-        _all([chunk.ids for chunk in chunks]),
-        chunks[-1].kind,
-        chunks[0].sample,
-    )
 
 
 def _all(columns: list[NDArray[Any] | None]) -> NDArray[Any] | None:
@@ -208,21 +174,9 @@ class DistinctValues:
             elif name == "node_attributes":
                 self.values.setdefault(name, DistinctRows(column.shape[1])).add(column)
             else:
-                self._add_labels(name, np.unique(column if name == "node_labels" else column[proper]))
+                labels = column if name == "node_labels" else column[proper]
+                self.labels[name] = np.unique(np.concatenate([self.labels.get(name, labels[:0]), labels]))
         return self
-
-    def join(self, other: DistinctValues) -> Self:
-        """Add the labels and values of other graphs, for the same columns."""
-        for name in COLUMNS:
-            self.has[name] |= other.has[name]
-        for name, labels in other.labels.items():
-            self._add_labels(name, labels)
-        for name, values in other.values.items():
-            self.values.setdefault(name, DistinctRows(values.rows.shape[1])).join(values)
-        return self
-
-    def _add_labels(self, name: str, labels: NDArray[Any]) -> None:
-        self.labels[name] = np.unique(np.concatenate([self.labels.get(name, labels[:0]), labels]))
 
 
 def directed_graph(graphs: GraphSet) -> int | None:
