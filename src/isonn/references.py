@@ -227,7 +227,7 @@ def held_out_errors(outputs: Floats, targets: NDArray[Any], target: Target) -> F
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class HeldOutGraphs:
     """Training graphs with their errors, and their nearest references of other groups.
 
     Attributes:
@@ -245,7 +245,7 @@ class Calibration:
 
 def learn_references(
     inputs: Inputs, errors: Floats, weights: Floats, distinct: Distinct
-) -> tuple[References, Calibration]:
+) -> tuple[References, HeldOutGraphs]:
     """Store the training graphs, and find the nearest references of each that are of another group.
 
     Args:
@@ -269,7 +269,7 @@ def learn_references(
     stored = points[np.searchsorted(graphs, members)].astype(np.float16)
     references = References(scaled / norm, stored, relative[members], means)
     near = references.nearest(points, distinct.groups[graphs], distinct.groups[members])
-    return references, Calibration(graphs, _mean_over_columns(relative[graphs]), near, members)
+    return references, HeldOutGraphs(graphs, _mean_over_columns(relative[graphs]), near, members)
 
 
 def _mean_over_columns(errors: NDArray[np.float32]) -> Floats:

@@ -10,7 +10,7 @@ import torch
 
 from isonn import as_graphset
 from isonn.baselines import GCNClassifier, GINClassifier
-from isonn.baselines.graph_networks import CodedGraphs, PaddedGraphs
+from isonn.baselines.graph_networks import OneHotGraphs, PaddedGraphs
 from isonn.errors import InputError, MissingDependencyError
 from isonn.graphs.synthetic import planted_motifs
 
@@ -94,7 +94,7 @@ def test_gcn_normalises_absolute_weights():
 
 
 def test_both_kinds_of_batches_pool_the_same_and_leave_padding_out(graphs):
-    padded, coded = PaddedGraphs.of(graphs, 20), CodedGraphs(graphs, 1)
+    padded, coded = PaddedGraphs.of(graphs, 20), OneHotGraphs(graphs, 1)
     h = torch.randn(len(graphs), 20, 3, generator=torch.Generator().manual_seed(0))
     flat = torch.cat([h[i, : graph.n] for i, graph in enumerate(graphs)])
     torch.testing.assert_close(padded.pool(h), coded.pool(flat))

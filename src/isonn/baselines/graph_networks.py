@@ -52,7 +52,7 @@ class GraphNetworkClassifier(NeuralClassifier):
         geometric_layers(type(self).__name__)
         self.width_ = self.size_
 
-    def _inputs(self, graphs: GraphSet) -> PaddedGraphs | CodedGraphs:
+    def _inputs(self, graphs: GraphSet) -> PaddedGraphs | OneHotGraphs:
         return PaddedGraphs.of(graphs, self.size_)
 
     def _cells_per_graph(self) -> int:
@@ -115,7 +115,7 @@ class PaddedGraphs:
 
 
 @dataclass(frozen=True)
-class CodedGraphs:
+class OneHotGraphs:
     """Graphs of any size with one-hot node features.
 
     Attributes:
@@ -129,7 +129,7 @@ class CodedGraphs:
     def __len__(self) -> int:
         return len(self.graphs)
 
-    def __getitem__(self, rows: Tensor) -> CodedGraphs:
+    def __getitem__(self, rows: Tensor) -> OneHotGraphs:
         return replace(self, graphs=self.graphs[rows.numpy()])
 
     @cached_property
@@ -248,7 +248,7 @@ class GINClassifier(GraphNetworkClassifier):
         elif self.features == "degree":
             self.width_ = min(int(degrees(graphs).max()), MAX_DEGREE) + 1
 
-    def _inputs(self, graphs: GraphSet) -> PaddedGraphs | CodedGraphs:
+    def _inputs(self, graphs: GraphSet) -> PaddedGraphs | OneHotGraphs:
         if self.features == "adjacency":
             return super()._inputs(graphs)
         if self.features == "labels":
@@ -256,7 +256,7 @@ class GINClassifier(GraphNetworkClassifier):
             codes = np.array([self.label_codes_.get(label, -1) for label in distinct.tolist()])[inverse]
         else:
             codes = np.minimum(degrees(graphs), self.width_ - 1)
-        return CodedGraphs(replace(graphs, node_labels=codes), self.width_)
+        return OneHotGraphs(replace(graphs, node_labels=codes), self.width_)
 
     def _build(self) -> nn.Module:
         layer = geometric_layers(type(self).__name__)
@@ -290,7 +290,7 @@ class _GIN(nn.Module):
         self.read = nn.ModuleList(nn.Linear(width, outputs) for width in widths)
         self.dropout = Dropout(dropout)
 
-    def forward(self, batch: PaddedGraphs | CodedGraphs) -> Tensor:
+    def forward(self, batch: PaddedGraphs | OneHotGraphs) -> Tensor:
         h, links = batch.x, batch.links()
         logits: Tensor = self.dropout(self.read[0](batch.pool(h)))
         for convolution, norm, read in zip(self.convolutions, self.norms, self.read[1:], strict=True):

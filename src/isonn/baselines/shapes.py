@@ -65,7 +65,7 @@ class ShapeReader:
         return values
 
     def _edges_by_graph(self, graphs: GraphSet) -> Iterator[IntArray]:
-        links = links_of(graphs)
+        links = linked_pairs(graphs)
         pairs = links.ends[:, 0] != links.ends[:, 1]
         ends, strength = links.ends[pairs], links.strength[pairs]
         cuts = np.searchsorted(links.graph[pairs], np.arange(len(graphs) + 1))
@@ -89,7 +89,7 @@ def _numbered(values: list[Any], numbers: Mapping[Any, int]) -> dict[Any, int]:
 # The undirected shapes of a set as one big graph, used by the counting baselines.
 
 
-class Links(NamedTuple):
+class LinkedPairs(NamedTuple):
     """Pairs of linked nodes, each once, ignoring direction; a loop pairs a node with itself.
 
     Attributes:
@@ -103,7 +103,7 @@ class Links(NamedTuple):
     strength: NDArray[np.float64]
 
 
-def links_of(graphs: GraphSet) -> Links:
+def linked_pairs(graphs: GraphSet) -> LinkedPairs:
     """Return the links of all graphs."""
     first = graphs.node_offsets[graphs.graph_of_cell]
     ends = np.sort(graphs.edges, axis=1) + first[:, None]
@@ -114,4 +114,4 @@ def links_of(graphs: GraphSet) -> Links:
     strength = np.full(len(key), 1.0 if graphs.weights is None else 0.0)
     if graphs.weights is not None:
         np.maximum.at(strength, np.searchsorted(key, keys), np.abs(graphs.weights))
-    return Links(graphs.graph_of_cell[cell], np.column_stack([key // nodes, key % nodes]), strength)
+    return LinkedPairs(graphs.graph_of_cell[cell], np.column_stack([key // nodes, key % nodes]), strength)

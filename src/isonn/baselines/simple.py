@@ -15,7 +15,7 @@ from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
-from isonn.baselines.shapes import links_of
+from isonn.baselines.shapes import linked_pairs
 from isonn.errors import InputError
 from isonn.estimator import GraphClassifier, GraphEstimator, GraphRegressor
 from isonn.graphs.columns import count_components, weights_of
@@ -150,7 +150,7 @@ def margins_as_probabilities(margins: Floats) -> Floats:
 
 class _GraphSize:
     def _features(self, graphs: GraphSet) -> NDArray[np.float64]:
-        links = links_of(graphs)
+        links = linked_pairs(graphs)
         edges = np.bincount(links.graph, minlength=len(graphs))
         cycles = edges - graphs.sizes + count_components(graphs)
         return np.column_stack([graphs.sizes, edges, cycles]).astype(np.float64)
@@ -240,7 +240,7 @@ class DegreeHistogramRegressor(_DegreeHistogram, FeatureRegressor):
 
 def degrees(graphs: GraphSet) -> NDArray[np.int64]:
     """Return the number of neighbours of each node of the set, without itself, shape (nodes,)."""
-    ends = links_of(graphs).ends
+    ends = linked_pairs(graphs).ends
     ends = ends[ends[:, 0] != ends[:, 1]]
     return np.bincount(ends.ravel(), minlength=int(graphs.node_offsets[-1]))
 

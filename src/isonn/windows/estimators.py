@@ -30,7 +30,7 @@ from isonn.windows.bank import WindowBank, all_windows, bank_windows
 from isonn.windows.cut import is_symmetric
 from isonn.windows.explain import WindowMatches
 from isonn.windows.incremental import CertifiedWindows
-from isonn.windows.layer import Inputs, IsoLayer, check_layer, check_sizes
+from isonn.windows.layer import IsoLayer, LayerInputs, check_layer, check_sizes
 from isonn.windows.match import worth_compiling
 from isonn.windows.network import IsoNN, map_shape
 
@@ -212,7 +212,7 @@ class _IsoNN(TransformerMixin, TorchEstimator):
             bank = (all_windows(adjacency, k) if bank is None else bank).prepared_for(matcher)
         return (adjacency if bank is None else bank).to(self.device)
 
-    def _certified(self, inputs: Tensor | WindowBank) -> Inputs:
+    def _certified(self, inputs: Tensor | WindowBank) -> LayerInputs:
         """Return the inputs with certificates, if these save time in training."""
         c, k = self._layers[0]
         if not matcher_named(self.matching).exact or k < MIN_CERTIFIED_K:

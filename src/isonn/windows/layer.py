@@ -18,8 +18,8 @@ from isonn.windows.match import matches_in_place, window_distance
 
 NORMALIZATIONS = ("positions", "templates", "relative")
 
-#: Inputs of an isomorphic layer.
-Inputs = Tensor | WindowBank | CertifiedWindows
+#: What an isomorphic layer takes.
+LayerInputs = Tensor | WindowBank | CertifiedWindows
 
 
 class IsoLayer(nn.Module):
@@ -79,7 +79,7 @@ class IsoLayer(nn.Module):
         if symmetric:
             parametrize.register_parametrization(self, "templates", _Symmetric())
 
-    def forward(self, graphs: Inputs, mask: Tensor | None = None) -> Tensor:
+    def forward(self, graphs: LayerInputs, mask: Tensor | None = None) -> Tensor:
         """Return the map of each template over the windows of each graph.
 
         Args:
@@ -109,7 +109,7 @@ class IsoLayer(nn.Module):
             return shares
         return shares * (maps.shape[2:].numel() if there is None else there.sum((2, 3), keepdim=True))
 
-    def distances(self, graphs: Inputs) -> Tensor:
+    def distances(self, graphs: LayerInputs) -> Tensor:
         """Return the features :math:`z_i(s,t)` before the softmax, ``(batch, c, m, m)``.
 
         Args:
@@ -126,7 +126,7 @@ class IsoLayer(nn.Module):
         return -similarities
 
     @torch.compiler.disable  # type: ignore[untyped-decorator, unused-ignore]
-    def _similarities(self, graphs: Inputs) -> Tensor:
+    def _similarities(self, graphs: LayerInputs) -> Tensor:
         """Return the negative distances; the sign is flipped once per distinct region, not at every position."""
         if not isinstance(graphs, Tensor | WindowBank | CertifiedWindows):
             raise InputError(
@@ -138,7 +138,7 @@ class IsoLayer(nn.Module):
         with torch.autocast(graphs.device.type, enabled=False):
             return self._matched(graphs.to(self.templates.dtype))
 
-    def _matched(self, graphs: Inputs) -> Tensor:
+    def _matched(self, graphs: LayerInputs) -> Tensor:
         matcher = matcher_named(self.matching)
         if isinstance(graphs, WindowBank):
             distance = matcher.distance(self.templates, graphs.regions, graphs.prepared)

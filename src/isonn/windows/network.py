@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from isonn.errors import InputError
 from isonn.torch_estimator import MLP
-from isonn.windows.layer import Inputs, IsoLayer
+from isonn.windows.layer import IsoLayer, LayerInputs
 
 #: One (c, k) per layer: c templates of k nodes.
 Layers = Sequence[tuple[int, int]]
@@ -45,7 +45,7 @@ class IsoStack(nn.Sequential):
     ) -> None:
         super().__init__(*(IsoLayer(k, c, matching, normalize, generator, symmetric) for c, k in layers))
 
-    def forward(self, graphs: Inputs) -> Tensor:
+    def forward(self, graphs: LayerInputs) -> Tensor:
         """Return the maps of the last layer.
 
         Args:
@@ -55,7 +55,7 @@ class IsoStack(nn.Sequential):
             Tensor of shape (batch, maps, m, m).
         """
         batch = len(graphs)
-        maps: Inputs = graphs
+        maps: LayerInputs = graphs
         for layer in self:
             maps = layer(maps).flatten(0, 1)  # every map a graph of its own
         assert isinstance(maps, Tensor)
@@ -122,7 +122,7 @@ class IsoNN(nn.Module):
         count, side = map_shape(n, layers)
         self.head = MLP(count * side * side, hidden, outputs, generator)
 
-    def forward(self, graphs: Inputs) -> Tensor:
+    def forward(self, graphs: LayerInputs) -> Tensor:
         """Return the logits of each graph.
 
         Args:
