@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from coded_graphs import as_counts, assert_same_counts
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 from rich_graphs import rich_graphs
 from safetensors.numpy import load, save
 
@@ -165,13 +164,3 @@ def test_a_full_disk_keeps_what_is_whole(tmp_path, expected, monkeypatch):
             count(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"part-00000{i}.safetensors" for i in (0, 1)]
     same(count(tmp_path), expected)
-
-
-def test_a_worker_that_dies_is_said_in_a_sentence(tmp_path, monkeypatch):
-    def dying(calls, workers):
-        yield next(iter(calls))
-        raise TerminatedWorkerError("killed")
-
-    monkeypatch.setattr(bank, "run_in_order", dying)
-    with pytest.raises(IsoNNError, match=r"a process that cut subgraphs died.*1 parts are kept.*fewer than 2 processe"):
-        count(tmp_path, workers=2)

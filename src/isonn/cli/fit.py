@@ -206,7 +206,7 @@ def _bank_beside(out: Path) -> Iterator[Path]:
 
 
 def _workers(jobs: int | None, scheduler: str | None) -> AbstractContextManager[Any]:
-    """Return the workers of a stream: those of a cluster, or a number of processes."""
+    """Return the workers of a stream: those of a cluster, or a number of threads."""
     from isonn.cli.running import processes
     from isonn.experiments.cluster import calls_on_cluster
 

@@ -173,7 +173,7 @@ Results = Annotated[
     Path | None,
     option(RUNNING, "Folder for the results; a stopped run continues from there.", "--out", default="a folder in runs"),
 ]
-Jobs = Annotated[int | None, option(RUNNING, "Number of processes.", default="one per core")]
+Jobs = Annotated[int | None, option(RUNNING, "Number of processes; of threads in fit.", default="one per core")]
 Scheduler = Annotated[
     str | None,
     option(

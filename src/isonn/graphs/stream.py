@@ -30,7 +30,7 @@ class GraphStream:
         graphs: the number of graphs, known after the first complete iteration.
         whole: the graphs if all are in memory as one chunk, else None.
         bank: the folder for counted subgraphs, or None.
-        workers: number of processes that count graphs, a function that counts them elsewhere, or None.
+        workers: number of threads that count graphs, a function that counts them elsewhere, or None.
 
     Example:
         >>> chunks = isonn.stream("MUTAG", at_once=100)
@@ -101,7 +101,7 @@ def stream(
         at_once: number of graphs per chunk; None means 4,096.
         bank: a folder in which ``fit`` keeps the subgraphs it counted, so that a stopped run does not count them again;
             None uses a temporary folder.
-        workers: number of processes that count graphs in ``fit``, or a function that counts them on a cluster
+        workers: number of threads that count graphs in ``fit``, or a function that counts them on a cluster
             (`isonn.experiments.cluster.calls_on_cluster`); None uses the estimator's ``n_jobs``.
         options: options for a name or path, as in `isonn.load`.
 

@@ -10,13 +10,13 @@ import errno
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib.externals.loky.process_executor import BrokenProcessPool
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
@@ -27,7 +27,7 @@ from isonn.files import atomic_file, remove_strays
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.stream import GraphStream
 from isonn.model_files import digest_of
-from isonn.processes import Call, Run, run_in_order
+from isonn.processes import Call, Run, in_threads
 from isonn.progress import Report, silent
 from isonn.subgraphs.count import count_chunk
 from isonn.subgraphs.encode import CodedGraphs, Encoding
@@ -45,13 +45,13 @@ def count_to_folder(
     workers: int | Run = 1,
     report: Report = silent,
 ) -> list[CountTable]:
-    """Count the subgraphs of a stream into a folder; memory holds two chunks per process.
+    """Count the subgraphs of a stream into a folder; memory holds a chunk per thread.
 
     Args:
         folder: the folder for the files. Files in it are not counted again; those of other graphs raise `InputError`.
         limit: subgraphs per size and graph above which they are sampled.
         seed: seed of the samples.
-        workers: number of processes, or a function that runs calls elsewhere; its workers must see the folder under the
+        workers: number of threads, or a function that runs calls elsewhere; its workers must see the folder under the
             same path.
         report: called with the number of graphs that are done.
     """
@@ -59,7 +59,7 @@ def count_to_folder(
     remove_strays(folder, "part-*")
     sizes: list[int] = []
     paths: list[Path] = []
-    done = 0
+    done, stop = 0, threading.Event()
 
     def calls() -> Iterator[Call]:
         for chunk in graphs:
@@ -68,17 +68,19 @@ def count_to_folder(
             sizes.append(len(chunk))
             yield _count_part, (chunk, encoding, paths[-1], limit, seed)
 
+    def counted() -> Generator[Any, None, None]:
+        if callable(workers):
+            yield from workers(calls())
+        else:
+            yield from in_threads(lambda call: call[0](*call[1], stop), calls(), workers, stop)
+
     try:
-        for _ in run_in_order(calls(), workers):
-            done += 1
-            report(sum(sizes[:done]), "graphs cut")
+        with closing(counted()) as results:
+            for _ in results:
+                done += 1
+                report(sum(sizes[:done]), "graphs cut")
         if not sizes:
             raise InputError(f"there are no graphs to count for {folder}; give at least one")
-    except BrokenProcessPool as error:
-        raise IsoNNError(
-            f"a process that cut subgraphs died, most likely out of memory; {done} parts are kept in {folder}, so "
-            f"run this again with fewer than {workers} processes to continue"
-        ) from error
     except OSError as error:
         raise _unwritable(folder, error, done) from error
     return [_open_part(path) for path in paths]
@@ -147,13 +149,15 @@ def _holds(path: Path, key: str) -> bool:
     return True
 
 
-def _count_part(graphs: GraphSet, encoding: Encoding, path: Path, limit: int, seed: int) -> None:
-    """Count graphs and write one part, unless it exists."""
+def _count_part(
+    graphs: GraphSet, encoding: Encoding, path: Path, limit: int, seed: int, stop: threading.Event | None = None
+) -> None:
+    """Count graphs and write one part, unless it exists; after another thread sets ``stop``, end within a second."""
     coded = encoding.encode(graphs)
     key = _key(coded, limit, seed)
     if _holds(path, key):
         return
-    table = count_chunk(coded, limit, seed)
+    table = count_chunk(coded, limit, seed, stop)
     (counts,) = table.chunks()
     tensors: dict[str, NDArray[Any]] = {"pieces": table.pieces()}
     tensors |= {column: getattr(counts, column) for column in ("data", "indices", "indptr")}
