@@ -95,6 +95,23 @@ def test_repeats_and_contradictions_are_counted_and_share_a_group(table):
     assert groups[0] == groups[1] != groups[2] == groups[3] != groups[4]
 
 
+@pytest.mark.parametrize(("code", "cells"), [("-999", "-999.0"), ("-9999.0", "-9999")])
+def test_a_number_far_from_the_others_may_be_a_code_for_a_missing_one(tmp_path, code, cells):
+    values = [*(f"{-i / 10}" for i in range(1, 40)), cells]
+    rows = [f"{'C' * i}O,{value}" for i, value in enumerate(values, 1)]
+    (tmp_path / "d.csv").write_text("\n".join(["smiles,logS", *rows]))
+    with pytest.warns(IsoNNWarning, match=f"1 of 40 values is far from the others, such as {float(code):g}; .*values="):
+        isonn.load(tmp_path / "d.csv")
+    graphs = isonn.load(tmp_path / "d.csv", values=f"{code}=")
+    np.testing.assert_array_equal(graphs.y, [float(value) for value in values[:-1]])
+
+
+def test_numbers_over_many_orders_of_magnitude_are_not_far_from_each_other(tmp_path):
+    rows = [f"{'C' * i}O,{10.0 ** (i / 5 - 4)}" for i in range(1, 40)]
+    (tmp_path / "d.csv").write_text("\n".join(["smiles,IC50 (uM)", *rows]))
+    assert len(isonn.load(tmp_path / "d.csv")) == 39
+
+
 def test_a_stream_warns_of_the_same_rows_and_repeats(table):
     path = table("smiles,y\nCCO,0\nC1CC,1\nOCC,1\nC(,0\nC[C@H](N)O,1\nC[C@@H](N)O,1\nCC,0\n,1\nCCC,\n")
     with pytest.warns(IsoNNWarning) as whole:

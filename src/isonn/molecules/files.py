@@ -28,6 +28,9 @@ from isonn.molecules.standardizer import DEFAULT, changes_told, check_mode
 
 #: With this share of rows that are not molecules, and more than a few of them, a file is not read.
 MOST_BAD, FEW_BAD = 0.3, 2
+#: A number is far from the others from this many times the range of 80 % of them on, among so many numbers, if at most
+#: this share of them is far.
+FAR, FEWEST_COMPARED, MOST_FAR = 20, 20, 0.02
 #: Number of rows that show which columns a file without a header has.
 FIRST_ROWS = 1000
 
@@ -282,6 +285,7 @@ class _Summary:
         y = np.concatenate(self.targets) if self.targets else None
         sentences = [
             *(target for reading in self.plan.targets for target in reading.told),
+            *([] if y is None else map(far_values, self.plan.targets, y.reshape(len(y), -1).T)),
             changes_told(self.changes, self.kept),
             repeats(np.concatenate(self.groups), y),
         ]
@@ -314,6 +318,28 @@ def _plan(columns: Columns, options: Options) -> Plan:
     return Plan(columns, options, readings, columns.ids(names))
 
 
+def far_values(target: TargetReading, y: NDArray[Any]) -> str:
+    """Name the few numbers that are so far from the others that they may be codes such as -999; "" if there are none.
+
+    Positive numbers are compared by their logarithms.
+    """
+    if target.kind != "numbers":
+        return ""
+    known = y[np.isfinite(y)]
+    scaled = np.log(known) if (known > 0).all() else known
+    if len(known) < FEWEST_COMPARED:
+        return ""
+    low, middle, high = np.quantile(scaled, (0.1, 0.5, 0.9))
+    far = known[np.abs(scaled - middle) > FAR * (high - low)]
+    if high == low or not 0 < len(far) <= max(1, MOST_FAR * len(known)):
+        return ""
+    first, them, are = f"{far[0]:g}", "it" if len(far) == 1 else "them", "is" if len(far) == 1 else "are"
+    return (
+        f"{target.name!r}: {len(far)} of {len(known)} values {are} far from the others, such as {first}; check {them}, "
+        f"or leave {them} out with values={f'{first}='!r}"
+    )
+
+
 def repeats(structures: NDArray[Any], y: NDArray[Any] | None) -> str:
     """Describe how many molecules repeat an earlier one, and how many contradict it; "" if none does."""
     _, groups = np.unique(structures, return_inverse=True)
@@ -324,6 +350,7 @@ def repeats(structures: NDArray[Any], y: NDArray[Any] | None) -> str:
     clash = ""
     if y is not None and y.ndim == 1:
         pairs = np.unique([groups, np.unique(y, return_inverse=True)[1]], axis=1)
-        clash = f", {int((np.bincount(pairs[0]) > 1).sum())} of these structures with different targets"
+        if different := int((np.bincount(pairs[0]) > 1).sum()):
+            clash = f", {different} of these structures with different targets"
     repeat = "repeats" if repeated == 1 else "repeat"
     return f"{repeated} of {len(structures)} molecules {repeat} an earlier one (stereo and isotopes aside){clash}"

@@ -265,6 +265,8 @@ class TargetReading:
             return None
         text = text.strip()
         written = self.spellings.get(text, self.spellings.get(text.casefold(), text))
+        if written is text and self.spellings and (number := plain_number(text)) is not None:
+            written = self.spellings.get(repr(number), text)
         if written is None:
             return None
         if self.kind == "classes" and not self.whole:
@@ -344,6 +346,7 @@ def read_as_target(
     if censored not in CENSORED:
         raise InputError(f"censored={censored!r:.60} is unknown; use 'drop' or 'bound'")
     given = {text.strip().casefold(): to for text, to in (values or {}).items()}
+    given |= {repr(number): to for text, to in given.items() if (number := plain_number(text)) is not None}
     texts = Counter({text: count for text, count in column.texts.items() if text.casefold() not in given})
     if 2 * column.dates > column.present:
         raise DatasetError(f"column {name!r} holds dates such as {_first(texts)}, not values; choose another target")
