@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 import isonn
-from isonn.errors import InputError, IsoNNError, ModelFileError
+from isonn.errors import InputError, IsoNNError, MissingDependencyError, ModelFileError
 from isonn.files import atomic_directory, check_new
 from isonn.targets import Target, target_from
 
@@ -147,6 +147,8 @@ def load_model(path: str | Path) -> Any:
         model.standardize_ = description["standardize"]
         model._trained_on = tensors.pop(TRAINED_ON, None)
         model._restore(description["details"], tensors)
+    except MissingDependencyError:
+        raise
     except IsoNNError as error:
         raise ModelFileError(f"{path} does not describe a model ({error}); copy or save the model again") from error
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, AssertionError) as error:

@@ -50,16 +50,20 @@ def explain(
     DATA may be molecules: isonn explain MODEL 'CCO' 'c1ccccc1N' --out why.html.
     """
     import isonn
-    from isonn.report.explain_page import explain_page
+    from isonn.errors import InputError
+    from isonn.report.explain_page import explain_page, explained_cases
     from isonn.report.page import write
     from isonn.report.words import count_text
 
+    if suggest and out is None:
+        raise InputError("--suggest shows edits on a page; name it with --out, or use `isonn suggest`")
     clf = isonn.load_model(model)
     options = reading(smiles, target, censored=censored, values=values, select=select, runs=runs, missing=missing)
     graphs = given_graphs(data, clf, **options)
-    wanted = (goal or "") if suggest else None
-    text, cases = explain_page(clf, graphs, graph, model, label=label, suggest=wanted)
-    if out is not None:
+    if out is None:
+        cases = explained_cases(clf, graphs, graph, model, label)
+    else:
+        text, cases = explain_page(clf, graphs, graph, model, label, (goal or "") if suggest else None)
         write(out, text)
     if as_json:
         page = {} if out is None else {"page": str(out)}

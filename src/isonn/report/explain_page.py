@@ -31,6 +31,28 @@ FIRST = 20
 _KICKER = "isonn explanation"
 
 
+def explained_cases(
+    clf: Any,
+    graphs: GraphSet,
+    numbers: Sequence[int] | None = None,
+    source: Path | None = None,
+    label: Any = None,
+) -> Cases:
+    """Explain predictions, for a page or for printing.
+
+    Args:
+        clf: a fitted model.
+        numbers: which graphs; None uses the first few.
+        source: file of the model.
+        label: the class or column to explain; None explains the predicted one.
+    """
+    graphs = _named(graphs, clf)
+    chosen = _numbers(graphs, numbers)
+    check_takes(clf, graphs[chosen], source or Path("the model"))
+    models = PageModels(graphs, clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
+    return Cases(models, chosen, label)
+
+
 def explain_page(
     clf: Any,
     graphs: GraphSet,
@@ -39,31 +61,24 @@ def explain_page(
     label: Any = None,
     suggest: str | None = None,
 ) -> tuple[str, Cases]:
-    """Create the page, and return its text and what it shows.
+    """Return the page of `explained_cases`, and them.
 
     Args:
-        clf: a fitted model.
-        numbers: which graphs; None uses the first few.
-        source: file of the model.
-        label: the class or column to explain; None explains the predicted one.
         suggest: the goal of edits to show, as text; "" means the other of two classes, None shows none.
     """
     require_jinja2()
     if suggest is not None and not hasattr(clf, "suggest"):
         raise InputError(f"a {type(clf).__name__} makes no suggestions; use a subgraph model, or leave --suggest out")
-    graphs = _named(graphs, clf)
-    chosen = _numbers(graphs, numbers)
-    check_takes(clf, graphs[chosen], source or Path("the model"))
-    models = PageModels(graphs, clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
-    cases = Cases(models, chosen, label)
+    cases = explained_cases(clf, graphs, numbers, source, label)
+    graphs = cases.graphs
     facts = [
         ("model", type(clf).__name__ + (f" from {source.name}" if source is not None else "")),
         ("data", f"{graphs.name}: {count_text(len(graphs), cases.naming.noun)}"),
         ("SHA-256 of the data", graphs.digest),
     ]
-    explanations = [cases.explanation(number) for number in chosen]
+    explanations = [cases.explanation(number) for number in cases.shown]
     sections = [
-        gallery_section(cases.panels, graphs[chosen[0]], cases.look),
+        gallery_section(cases.panels, graphs[cases.shown[0]], cases.look),
         trust_section(explanations, [panel.title for panel in cases.panels], cases.naming, cases.look),
         None if suggest is None else suggestions_section(cases, suggest or None),
         matched_templates_section(cases),

@@ -1,9 +1,14 @@
-"""torch is an extra: everything but the models that are made of it works without it."""
+"""Extras: what needs none works without them, and the rest names the one that is missing."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+
+import pytest
+from tests_commands import refused, run
+
+import isonn
 
 BLOCK = """
 import sys
@@ -71,3 +76,24 @@ def test_what_needs_no_torch_runs_without_it(tmp_path):
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False, timeout=300
     )
     assert run.returncode == 0, run.stderr[-2000:]
+
+
+def test_a_model_of_molecules_names_the_missing_rdkit(tmp_path):
+    pytest.importorskip("rdkit")
+    graphs = isonn.molecules.from_smiles(["CCO", "CCN", "CCCO", "CCCN"] * 4)
+    isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(graphs, [1, 0, 1, 0] * 4).save(tmp_path / "model")
+    code = BLOCK.replace("torch", "rdkit") + "isonn.load_model(sys.argv[1])"
+    command = [sys.executable, "-c", code, str(tmp_path / "model")]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    said = "MissingDependencyError: isonn.molecules needs rdkit, which is not installed; pip install 'isonn[molecules]'"
+    assert run.stderr.strip().endswith(said), run.stderr[-2000:]
+
+
+def test_reasons_are_printed_without_the_extra_of_pages(mutag, tmp_path, monkeypatch):
+    isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(mutag).save(tmp_path / "model")
+    explain = ("explain", tmp_path / "model", "MUTAG", "--graph", "0")
+    with_pages = run(*explain)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert run(*explain).stdout == with_pages.stdout != ""
+    refused(run(*explain, "--out", tmp_path / "why.html"), "pip install 'isonn[report]'")
+    refused(run(*explain, "--suggest"), "name it with --out, or use `isonn suggest`")
