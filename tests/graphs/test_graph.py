@@ -9,6 +9,7 @@ import pytest
 from graph_samples import assert_equal_sets
 from numpy.testing import assert_array_equal
 
+import isonn
 from isonn.errors import InputError
 from isonn.graphs.edit import set_edge
 from isonn.graphs.graph import Graph, GraphSet
@@ -189,6 +190,18 @@ def test_a_graph_of_lists_is_that_of_arrays_in_order():
     assert_array_equal(graph.weights, [4.0, 2.0])
     assert_array_equal(graph.edge_labels, ["c", "a"])
     assert Graph(2, [[0, 1]], weights=[1.0]).weights is None
+
+
+def test_a_graph_without_edges_is_selected_from_weighted_ones():
+    matrices = np.zeros((2, 3, 3))
+    matrices[1, 0, 1] = matrices[1, 1, 0] = 0.5
+    one = isonn.as_graphset(matrices)[:1]
+    np.testing.assert_array_equal(one.dense(), matrices[:1])
+
+
+def test_a_stream_is_not_taken_for_a_set():
+    with pytest.raises(InputError, match="X is a stream or a list of sets, .* isonn.load reads all files into one"):
+        isonn.AlignedClassifier().fit(isonn.stream("MUTAG"))
 
 
 def test_an_empty_selection_is_refused(graphs):

@@ -158,7 +158,7 @@ def _check_labels(graphs: GraphSet) -> None:
 def _check_finite(graphs: GraphSet) -> None:
     for name, offsets in (("weights", graphs.edge_offsets), ("node_attributes", graphs.node_offsets)):
         column = getattr(graphs, name)
-        if column is None:
+        if column is None or not len(column):
             continue
         bad = ~np.isfinite(column).reshape(len(column), -1).all(axis=1)
         if bad.any():

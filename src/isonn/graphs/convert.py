@@ -214,6 +214,8 @@ def _convert(
         return from_stack(items)
     if not items:
         raise InputError("X holds no graph; give at least one")
+    if isinstance(items[0], GraphSet):
+        raise InputError("X is a stream or a list of sets, and one set is needed; isonn.load reads all files into one")
     kind = _one_kind(items)
     if kind is MOLECULE:
         molecules: GraphSet = _of_extra("from_smiles", items, standardize)
