@@ -87,7 +87,7 @@ def test_ages_in_years_are_numbers_unless_they_are_called_classes(tmp_path):
     done = run("fit", study, "--out", tmp_path / "numbers", *options)
     assert "predicts numbers of age" in done.stdout, done.stderr
     done = run("fit", study, "--out", tmp_path / "classes", "--classes", *options)
-    assert "predicts 12 classes of age: 30, 31" in done.stdout, done.stderr
+    assert "predicts 12 classes of age: 30 (2), 31 (2)" in done.stdout, done.stderr
     done = run("evaluate", study, "--target", "age", "--methods", "majority", "--out", tmp_path / "run", "--json")
     assert "rmse" in done.stdout, done.stderr
 

@@ -273,6 +273,6 @@ def test_the_command_writes_a_table_and_a_page(clf, tmp_path):
     assert 'class="isonn molecule"' in text
     assert hostile not in text
     refused(run(*asked, "--out", out), "exists already")
-    refused(run(*asked, "--label", "7"), "--label 7 is not a class")
+    refused(run(*asked, "--label", "7"), "--label '7' is not a class")
     facts = json.loads(run(*asked, "--json").stdout)
     assert facts["alerts"][0]["name"] == "alkyl bromide"

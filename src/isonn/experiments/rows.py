@@ -78,7 +78,6 @@ class Row:
         epochs: median number of epochs that were trained.
         one_class: percentage of folds in which every test graph got the same class.
         absent: why no result was requested, such as "data not public".
-        warned: number of jobs with warnings.
         warnings: each warning with its number of jobs, most frequent first.
         sources: the number of results per isonn version, with the commit if known.
     """
@@ -106,7 +105,6 @@ class Row:
     epochs: float | None = None
     one_class: float | None = None
     absent: str = ""
-    warned: int = 0
     warnings: tuple[tuple[str, int], ...] = ()
     sources: tuple[tuple[str, int], ...] = ()
 
@@ -265,7 +263,6 @@ def _row(
         final_loss=_median(curve[-1] for curve in curves),
         epochs=_median(map(len, curves)),
         one_class=_one_class(finished),
-        warned=sum("warnings" in result for result in finished),
         warnings=_counted(sentence for result in finished for sentence in result.get("warnings", ())),
         sources=_counted(map(_source, finished)),
     )

@@ -64,11 +64,6 @@ class Store:
             path = self._path(job.id, ".json")
             return (_result_of(path, job.id) or self._set_aside(path, job.id)) if path.exists() else None
 
-    def jobs(self) -> list[Job]:
-        """Return the jobs that have a sound result, in the order of their ids; damaged files are renamed."""
-        with self._sentence_on_failure("read"):
-            return sorted((job for job, _ in self._outcomes(".json")), key=lambda job: job.id)
-
     def outcomes(self) -> list[tuple[Job, dict[str, Any]]]:
         """Return every job with its result or, after all results, with the `failure` of the last attempt."""
         with self._sentence_on_failure("read"):

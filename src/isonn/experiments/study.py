@@ -172,8 +172,8 @@ def stored_parts(
     that isonn no longer has.
     """
     finished: dict[str, list[Job]] = {}
-    for job in store.jobs():
-        if (job.protocol, job.permutation) == (protocol, 0) and job.seed < seeds:
+    for job, outcome in store.outcomes():
+        if "metrics" in outcome and (job.protocol, job.permutation) == (protocol, 0) and job.seed < seeds:
             finished.setdefault(job.dataset, []).append(job)
     parts = []
     for sweep, name, asked in _asked(spec, datasets, methods):
