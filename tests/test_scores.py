@@ -63,6 +63,17 @@ def test_scores_are_of_the_positive_class_wherever_its_word_sorts(words: tuple[s
     assert of_words == pytest.approx(metrics_of(numbers, y, np.column_stack([1 - p, p])))
 
 
+def test_the_mean_of_the_others_has_no_correlation() -> None:
+    """It is -1, and says that the model is wrong where it only knows nothing."""
+    y = DRAW.normal(size=40)
+    mean = (y.sum() - y) / (len(y) - 1)
+    assert np.corrcoef(y, mean)[0, 1] == pytest.approx(-1)
+    assert "pearson" not in held_out_scores(Numbers.fit(y), y, mean[:, None])[0]
+    weak = mean + 0.2 * y + 0.1 * DRAW.normal(size=40)
+    found = held_out_scores(Numbers.fit(y), y, weak[:, None])[0]
+    assert found["pearson"] == pytest.approx(np.corrcoef(y, weak)[0, 1])
+
+
 def test_gaps_are_left_out_column_by_column() -> None:
     y = np.array([[0, np.nan], [1, 1], [1, np.nan], [0, np.nan]])
     answers = np.array([[0.2, 0.9], [0.7, 0.4], [0.4, 0.1], [0.1, 0.2]])

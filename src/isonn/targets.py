@@ -403,7 +403,7 @@ FEW_GRAPHS = 5
 ANSWERS = [
     *(("yes", "no"), ("y", "n"), ("true", "false"), ("active", "inactive"), ("positive", "negative")),
     *(("pos", "neg"), ("+", "-"), ("1", "0"), ("toxic", "nontoxic"), ("toxic", "non-toxic"), ("pass", "fail")),
-    *(("mutagenic", "nonmutagenic"), ("mutagenic", "non-mutagenic")),
+    *(("ja", "nein"), ("oui", "non"), ("mutagenic", "nonmutagenic"), ("mutagenic", "non-mutagenic")),
 ]
 
 

@@ -96,8 +96,7 @@ def check_target(graphs: GraphSet, data: str) -> None:
         return
     if takes_option(data, "target"):
         raise InputError(
-            f"{graphs.name} has no column that may be the target (dates, ids and unique texts are none); "
-            f"name it with --target"
+            f"{data} has no column that may be the target (dates, ids and unique texts are none); name it with --target"
         )
     raise InputError(
         f"{graphs.name} has no targets to learn; add labels (.npz, .mat), a labels.csv (folder of matrices), a "

@@ -41,6 +41,8 @@ class SmilesReader(MoleculeReader):
             yield from _listed_records(path)
             return
         names, column, rows = _open_table(path, smiles)
+        before = [names[:i].count(name) for i, name in enumerate(names)]
+        names = [f"{name} ({count + 1})" if count and name else name for name, count in zip(names, before, strict=True)]
         for cells in rows:
             others = {name: cell for i, (name, cell) in enumerate(zip(names, cells, strict=True)) if i != column}
             yield Record(cells[column], others)

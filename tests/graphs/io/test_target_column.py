@@ -21,6 +21,8 @@ from isonn.graphs.io.target_column import Measured, measured, read_target, unit_
         ("~3", Measured(3.0, "~")),
         ("3.2 ± 0.4", Measured(3.2, "~")),
         ("> 10 uM", Measured(10.0, ">", "µM")),
+        ("\u22120.5", Measured(-0.5)),
+        ("1\u202f200\u00a0nM", Measured(1200.0, "", "nM")),
         ("12 mg/kg", Measured(12.0, "", "mg/kg")),
         ("inf", None),
         ("low", None),

@@ -36,6 +36,8 @@ _UNITS = (
     r"[pnuµμm]?M|[pnuµμm]?mol/[lL]|[pnuµμmk]?g/(?:[mdk]?[lL]|k?g)|[pnuµμm]?g|%|°C|K|k?cal/mol|k?J/mol|k?Da|pp[mbt]"
     r"|[nuµμm]?s|min|h|hr|days?|[nuµμm]?m|cm|mm|Å|[nuµμm]?[lL]"
 )
+#: Minus signs and spaces within numbers as word processors write them.
+_TYPOGRAPHY = str.maketrans("\u2212\u2013", "--", "\u202f\u2009\u00a0")
 _NUMBER = r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?"
 _MEASURED = re.compile(
     rf"(?P<sign>>=|<=|>>|<<|>|<|≥|≤|~|≈|=|ca\.?|about)?\s*(?P<number>{_NUMBER})"
@@ -76,7 +78,7 @@ def measured(text: str) -> Measured | None:
     number = plain_number(text)
     if number is not None:
         return Measured(number)
-    match = _MEASURED.fullmatch(text.strip())
+    match = _MEASURED.fullmatch(text.translate(_TYPOGRAPHY).strip())
     if match is None:
         return None
     number = plain_number(match["number"])
@@ -89,7 +91,14 @@ def measured(text: str) -> Measured | None:
 
 
 def plain_number(text: str) -> float | None:
-    """Return a finite number, with a point or a comma, or None."""
+    """Return a finite number, with a point or a comma, or None.
+
+    Example:
+        >>> plain_number("0,5"), plain_number("\u22120.5"), plain_number("1\u202f200"), plain_number("high")
+        (0.5, -0.5, 1200.0, None)
+    """
+    if not text.isascii():
+        text = text.translate(_TYPOGRAPHY)
     for written in (text, text.replace(",", ".")):  # the decimal comma of some spreadsheets
         try:
             number = float(written)
