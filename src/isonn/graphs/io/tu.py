@@ -349,7 +349,8 @@ def _sorted(tables: Tables) -> Tables:
 
 def _joined(what: str, blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
     """Join lines of a file."""
-    return np.concatenate([*blocks] or [np.zeros((0, COLUMNS.get(what, 1)), dtype=FILES[what])])
+    given = [*blocks] or [np.zeros((0, COLUMNS.get(what, 1)), dtype=FILES[what])]
+    return given[0] if len(given) == 1 else np.concatenate(given)
 
 
 def _runs_of_rows(what: str, blocks: Iterator[NDArray[Any]], counts: Sequence[int]) -> Iterator[NDArray[Any]]:
