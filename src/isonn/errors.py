@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
@@ -104,24 +104,19 @@ EXTRAS = {
 }
 
 
-def name_the_extra(what: str, error: ModuleNotFoundError) -> NoReturn:
-    """Raise `MissingDependencyError` for a failed import, with the extra to install.
+@contextmanager
+def naming_the_extra(what: str) -> Iterator[None]:
+    """Raise `MissingDependencyError`, with the extra to install, if an import inside the block fails.
 
     Args:
         what: the feature that needs the package, as the subject of the sentence.
     """
-    package = (error.name or "").partition(".")[0]
-    if package not in EXTRAS:
-        raise error
-    raise MissingDependencyError(
-        f"{what} needs {package}, which is not installed; pip install 'isonn[{EXTRAS[package]}]'"
-    ) from error
-
-
-@contextmanager
-def naming_the_extra(what: str) -> Iterator[None]:
-    """Call `name_the_extra` if an import inside the block fails."""
     try:
         yield
     except ModuleNotFoundError as error:
-        name_the_extra(what, error)
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        raise MissingDependencyError(
+            f"{what} needs {package}, which is not installed; pip install 'isonn[{EXTRAS[package]}]'"
+        ) from error

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from isonn.errors import DatasetError, InputError, name_the_extra
+from isonn.errors import DatasetError, InputError, MissingDependencyError, naming_the_extra
 from isonn.files import is_path
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.tables import SUFFIXES as TABLES
@@ -244,11 +244,12 @@ def readers(path: Path | None = None) -> Iterator[Reader]:
         ):
             continue
         try:
-            reader: Reader = importlib.import_module(module).READER
-        except ModuleNotFoundError as error:
-            if path is None:
-                continue
-            name_the_extra(f"reading {path}", error)
+            with naming_the_extra(f"reading {path}"):
+                reader: Reader = importlib.import_module(module).READER
+        except MissingDependencyError:
+            if path is not None:
+                raise
+            continue
         yield reader
 
 
