@@ -227,7 +227,7 @@ def _from_nilearn(bunch: Any) -> Atlas:
         names = [_text(label) for label in labels]
         places = bunch.get("region_coords")
         if places is None and bunch.get("maps") is not None:
-            with naming_the_extra("coordinates of an atlas"):
+            with naming_the_extra("reading coordinates of an atlas"):
                 from nilearn import plotting
             kind = "probabilistic_atlas" if str(bunch.get("atlas_type", "")) == "probabilistic" else "parcellation"
             places = getattr(plotting, f"find_{kind}_cut_coords")(bunch["maps"])

@@ -78,7 +78,7 @@ def save_figures(result: Findings, folder: str | Path, formats: Sequence[str] = 
 
 def draw_figures(result: Findings) -> dict[str, Figure]:
     """Return the figures that the findings allow, by name: matrix, brain, chord, values."""
-    with naming_the_extra("figures"):
+    with naming_the_extra("drawing figures"):
         import matplotlib as mpl
 
     with mpl.rc_context(STYLE):

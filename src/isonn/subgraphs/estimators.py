@@ -442,7 +442,7 @@ class SubgraphClassifier(SubgraphEstimator, GraphClassifier):
             'carboxylic acid'
         """
         self._require_fit()
-        with naming_the_extra("alerts"):
+        with naming_the_extra("a list of alerts"):
             find = importlib.import_module("isonn.molecules.alerts").find_alerts
         return find(self, X, y, label, top, min_support)
 
