@@ -75,5 +75,5 @@ def test_nothing_known_draws_nothing(tmp_path: Path) -> None:
 
 def test_without_matplotlib_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingDependencyError, match=r"plots need matplotlib.*isonn\[report\]"):
+    with pytest.raises(MissingDependencyError, match=r"a plot needs matplotlib.*isonn\[report\]"):
         plot_sweep(ACCURACY, [row(2)], tmp_path)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from isonn.connectomes.atlas import Atlas
 from isonn.connectomes.findings import Findings, Subnetwork
 from isonn.errors import InputError, naming_the_extra
 from isonn.files import atomic_file
+from isonn.report import plots
 from isonn.report.draw import shortened
 from isonn.report.words import short_names
 
@@ -93,14 +93,11 @@ def draw_figures(result: Findings) -> dict[str, Figure]:
 
 
 def rendered(figure: Figure, suffix: str) -> bytes:
-    """Return a figure as a file without a date, so that equal findings give equal files."""
+    """Return a figure as a file, in the style of these figures."""
     import matplotlib as mpl
 
-    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[suffix]
-    buffer = BytesIO()
     with mpl.rc_context(STYLE):
-        figure.savefig(buffer, format=suffix, dpi=300, bbox_inches="tight", metadata=dated)
-    return buffer.getvalue()
+        return plots.rendered(figure, suffix, dpi=300, bbox_inches="tight")
 
 
 def write_pdf(result: Findings, path: Path) -> None:

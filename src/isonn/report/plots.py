@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isonn.errors import MissingDependencyError
+from isonn.errors import naming_the_extra
 from isonn.experiments.rows import Row
 from isonn.experiments.spec import Sweep
 from isonn.files import atomic_file
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 #: Colours that are distinct for colour-blind readers (Okabe and Ito), and marks for print without colour.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKS = "os^Dv<P"
-_STYLE = {
+_STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -43,26 +42,30 @@ def plot_sweep(sweep: Sweep, rows: Sequence[Row], folder: Path) -> Path | None:
     drawn = [row for row in rows if _can_be_drawn(sweep, row)]
     if not drawn:
         return None
-    matplotlib = _matplotlib()
-    with matplotlib.rc_context(_STYLE):
+    with naming_the_extra("a plot"):
+        import matplotlib as mpl
+    with mpl.rc_context(_STYLE):
         figure = _draw(sweep, drawn)
         for kind in ("svg", "png"):
-            # without date and matplotlib version, an unchanged plot is the same file
-            metadata = {"Date": None, "Creator": "isonn"} if kind == "svg" else {"Software": "isonn"}
-            content = io.BytesIO()
-            figure.savefig(content, format=kind, dpi=144, metadata=metadata)
             with atomic_file(folder / f"{sweep.name}.{kind}") as temporary:
-                temporary.write_bytes(content.getvalue())
+                temporary.write_bytes(rendered(figure, kind, dpi=144))
     return folder / f"{sweep.name}.png"
 
 
-def _matplotlib() -> Any:
-    try:
-        return importlib.import_module("matplotlib")
-    except ImportError as error:
-        raise MissingDependencyError(
-            "plots need matplotlib, which is not installed; pip install 'isonn[report]'"
-        ) from error
+def rendered(figure: Figure, kind: str, **options: Any) -> bytes:
+    """Return a figure as an SVG, PDF or PNG file without date and matplotlib version, so that equal figures are equal.
+
+    Args:
+        options: as of ``Figure.savefig``.
+    """
+    metadata: dict[str, Any] = {
+        "svg": {"Date": None, "Creator": "isonn"},
+        "pdf": {"CreationDate": None},
+        "png": {"Software": "isonn"},
+    }
+    content = io.BytesIO()
+    figure.savefig(content, format=kind, metadata=metadata[kind], **options)
+    return content.getvalue()
 
 
 def _draw(sweep: Sweep, rows: Sequence[Row]) -> Figure:
