@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 import isonn
 from isonn.connectomes import Atlas, Connectivity, as_atlas, from_matrices, planted_connectomes
+from isonn.connectomes.participants import read_participants
 from isonn.errors import DatasetError, InputError, IsoNNWarning, NotFittedError
 
 NAMES = ["Insula L", "Insula R", "Precuneus L", "Precuneus R"]
@@ -79,6 +80,7 @@ def test_a_region_without_signal_is_an_error_or_dropped(matrices):
             {},
             r"subject 0 is not symmetric .*\(0, 1\).* or give directed=True",
         ),
+        (np.triu, {}, r"subject 0 is not symmetric .*; add its transpose, for one half is 0"),
         (lambda m: [["a"]], {}, "values that are not numbers"),
     ],
 )
@@ -170,7 +172,7 @@ def test_impossible_atlases_are_refused(make, message):
         make()
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".mat", ".tsv"])
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".mat", ".tsv", ".txt"])
 def test_a_folder_of_subjects_is_read(tmp_path, matrices, suffix):
     ids = [f"sub-{i:02d}" for i in range(6)]
     rows = [f"{one}\t{20 + i}\t{'patient' if i % 2 else 'control'}" for i, one in enumerate(ids)]
@@ -186,6 +188,8 @@ def test_a_folder_of_subjects_is_read(tmp_path, matrices, suffix):
             np.savez(file, matrix)
         elif suffix == ".mat":
             savemat(file, {"Z": matrix, "note": np.zeros((1, 2))})
+        elif suffix == ".txt":
+            np.savetxt(file, matrix)
         else:
             pd.DataFrame(matrix, index=NAMES, columns=NAMES).to_csv(file, sep="," if suffix == ".csv" else "\t")
     graphs = isonn.load(tmp_path)
@@ -195,6 +199,35 @@ def test_a_folder_of_subjects_is_read(tmp_path, matrices, suffix):
     assert graphs[0].node_names.tolist() == NAMES
     np.testing.assert_allclose(graphs.dense(dtype=np.float64)[:, 0, 1], matrices[:, 0, 1])
     assert isonn.load(tmp_path, target="age").y.tolist() == list(range(20, 26))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda frame, file: frame.to_csv(file, sep=";", decimal=",", header=False, index=False),
+        lambda frame, file: frame.to_csv(file, sep=";", decimal=","),
+        lambda frame, file: frame.mask(np.eye(len(frame), dtype=bool)).to_csv(file, na_rep="NA"),
+        lambda frame, file: frame.mask(np.eye(len(frame), dtype=bool)).to_csv(
+            file, na_rep="NA", header=False, index=False
+        ),
+    ],
+)
+def test_matrices_of_other_languages_are_read(tmp_path, matrices, write):
+    (tmp_path / "participants.tsv").write_text("\n".join(["participant_id\tgroup", *(f"{i}\tx" for i in range(6))]))
+    for i, matrix in enumerate(matrices):
+        write(pd.DataFrame(matrix, index=NAMES, columns=NAMES), tmp_path / f"{i}.csv")
+        (tmp_path / f"{i}_notes.txt").write_text("moved a lot")
+    read = isonn.load(tmp_path).dense(dtype=np.float64)
+    np.testing.assert_allclose(read, matrices * (1 - np.eye(len(NAMES))))
+
+
+def test_missing_codes_and_decimal_commas_of_participants_are_read():
+    table = {"id": list("abcd"), "iq": [101, -9999, 99, 88], "fd": ["0,125", "1,5", "n/a", "2"], "n": ["1,234"] * 4}
+    with pytest.warns(IsoNNWarning, match="iq holds -9999 in 1 rows, which is read as missing; write n/a"):
+        columns = read_participants(table)
+    np.testing.assert_array_equal(columns["iq"], [101, np.nan, 99, 88])
+    np.testing.assert_array_equal(columns["fd"], [0.125, 1.5, np.nan, 2])
+    assert columns["n"].tolist() == ["1,234"] * 4
 
 
 def study(folder, matrices, ids="abcdef", table="abcdef"):

@@ -111,11 +111,11 @@ def study_graphs(
         )
     if called is not None and len(called) != len(stack):
         raise InputError(f"{len(called)} ids for {len(stack)} matrices; give one per matrix")
+    if not directed:
+        _check_symmetric(stack, called)
     if check:
         for sentence in problems(stack, lambda i: _who(i, called), lambda i: _region(i, regions)):
             warnings.warn(sentence, IsoNNWarning, stacklevel=3)
-    if not directed:
-        _check_symmetric(stack, called)
     graphs = _graphs(stack, _absent(stack, regions, called, missing), regions, directed)
     return replace(graphs, name="connectomes", ids=called, kind="connectomes")
 
@@ -164,9 +164,11 @@ def _check_symmetric(stack: NDArray[np.floating], ids: NDArray[np.str_] | None) 
             wrong = np.nan_to_num(np.abs(matrix - matrix.T)) > limit
         if wrong.any():
             a, b = (int(place) for place in np.unravel_index(int(wrong.argmax()), wrong.shape))
+            half = any(not side[np.triu_indices(len(side), 1)].any() for side in (matrix, matrix.T))
             raise InputError(
                 f"{_who(i, ids)} is not symmetric ({matrix[a, b]:.3g} at ({a}, {b}) and {matrix[b, a]:.3g} at "
-                f"({b}, {a})); average the halves, or give directed=True"
+                f"({b}, {a})); {'add its transpose, for one half is 0' if half else 'average the halves'}, or give "
+                f"directed=True"
             )
 
 

@@ -31,17 +31,17 @@ from isonn.graphs.io.tables import read_matrix
 
 TABLES = ("participants.tsv", "participants.csv")
 ATLASES = ("atlas.csv", "atlas.tsv", "regions.csv", "regions.tsv", "labels.txt", "regions.txt")
-SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".mat")
+SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".mat", ".txt")
 PHENOTYPE = "phenotype"
 #: Columns that are the target if none is named.
-TARGETS = ("group", "diagnosis", "dx", "class", "label", "y")
+TARGETS = ("group", "diagnosis", "dx", "dx_group", "class", "label", "y")
 
 
 class ConnectomeReader(Reader):
     """A folder with ``participants.tsv`` and a matrix or the time series of each subject, such as BIDS derivatives.
 
-    Matrices are ``.npy``, ``.csv`` or ``.tsv`` (with or without a header and an index column), ``.npz`` or ``.mat``
-    files with one matrix each, in the folder or below. The name of a file starts with the id of its subject:
+    Matrices are ``.npy``, ``.csv``, ``.tsv`` or ``.txt`` (with or without a header and an index column), ``.npz`` or
+    ``.mat`` files with one matrix each, in the folder or below. The name of a file starts with the id of its subject:
     ``sub-01.npy``, ``sub-01_ses-1_task-rest_connectivity.csv``. Other files are left alone. An atlas (``atlas.csv``)
     names the regions. Arrays that are not square are time series with a column per region. Sessions and runs become
     graphs of their own, with their subject in the column ``subject``. Tables in ``phenotype/`` and
@@ -74,7 +74,7 @@ class ConnectomeReader(Reader):
 
         Args:
             target: the column of participants.tsv to predict, or several, such as "memory,iq"; None uses group,
-                diagnosis, dx, class, label or y.
+                diagnosis, dx, dx_group, class, label or y.
             select: entities of the files to read, such as "desc=denoised task=rest", or a dict.
             runs: "rows" for a graph per run, or "average" for the mean of the runs of a session.
             atlas, missing, directed: as in `isonn.connectomes.from_matrices`.
@@ -211,7 +211,8 @@ def find_scans(folder: Path, table: SubjectTable, select: Mapping[str, str]) -> 
 
 
 def _candidates(folder: Path) -> list[Path]:
-    return sorted(
+    """Return the files that may be scans; those of text only if there are no others, because some are notes."""
+    files = sorted(
         file
         for file in folder.rglob("*")
         if file.suffix.lower() in SUFFIXES
@@ -220,6 +221,7 @@ def _candidates(folder: Path) -> list[Path]:
         and file.relative_to(folder).parts[0] != PHENOTYPE
         and not any(part.startswith(".") for part in file.relative_to(folder).parts)
     )
+    return [file for file in files if file.suffix.lower() != ".txt"] or files
 
 
 def _entities(stem: str) -> dict[str, str]:
@@ -353,5 +355,8 @@ def _read(file: Path) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
     except (OSError, *DAMAGE) as error:
         raise DatasetError(f"{file} cannot be read ({short(error)}); save it again") from error
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise DatasetError(f"{file} has an array of shape {matrix.shape}; give a square matrix, or (times, regions)")
+        raise DatasetError(
+            f"{file} has an array of shape {matrix.shape}; give a square matrix (of a vector, nilearn's "
+            f"vec_to_sym_matrix makes one), or (times, regions)"
+        )
     return matrix.astype(np.float64), names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ ID_COLUMNS = ("participant_id", "participant", "subject_id", "subject", "sub_id"
 SESSION_COLUMNS = ("session_id", "session")
 #: Texts that stand for a missing value.
 GAPS = ("", "n/a", "na", "nan", "none")
+#: A number that must have a decimal comma; 1,234 may be thousands.
+DECIMAL_COMMA = re.compile(r"\s*-?(0,\d+|\d+,(\d{1,2}|\d{4,}))\s*")
+#: Numbers that mark missing values in tables of many studies.
+CODES = (-999, -9999)
 
 
 def read_participants(source: Any) -> dict[str, NDArray[Any]]:
@@ -64,7 +69,20 @@ def _column(name: str, cells: Sequence[Any]) -> NDArray[Any]:
     try:
         numbers = np.array([np.nan if gap else float(cell) for cell, gap in zip(cells, gaps, strict=True)])
     except (TypeError, ValueError):
+        if any(DECIMAL_COMMA.fullmatch(str(cell)) for cell in cells):
+            column = _column(name, [str(cell).replace(",", ".") for cell in cells])
+            if column.dtype.kind != "U":
+                return column
         return np.array(["n/a" if gap else str(cell) for cell, gap in zip(cells, gaps, strict=True)], dtype=np.str_)
+    coded = np.isin(numbers, CODES)
+    if coded.any():
+        warnings.warn(
+            f"{name} holds {numbers[coded][0]:g} in {int(coded.sum())} rows, which is read as missing; write n/a",
+            IsoNNWarning,
+            stacklevel=4,
+        )
+        numbers[coded] = np.nan
+        return numbers
     if not any(gaps) and (numbers == np.rint(numbers)).all() and (np.abs(numbers) < 2**53).all():
         return numbers.astype(np.int64)
     return numbers

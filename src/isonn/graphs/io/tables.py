@@ -29,6 +29,10 @@ TEXT = (".csv", ".tsv", ".tab", ".txt")
 SUFFIXES = (*TEXT, *(f"{suffix}.gz" for suffix in TEXT), ".xlsx", ".xlsm", ".parquet")
 #: Delimiters, the usual ones first.
 _DELIMITERS = ",;\t|^~:"
+#: A number with a decimal comma between semicolons.
+_DECIMAL_COMMA = re.compile(r"(^|;)\s*-?\d+,\d+(e[-+]?\d+)?\s*;", re.IGNORECASE)
+#: Texts for NaN in a matrix, as R writes it.
+_NOT_A_NUMBER = ("NA", "N/A", "n/a")
 #: Number of bytes used to detect the encoding.
 _HEAD = 2**20
 #: Number of rows of a Parquet file read at a time.
@@ -144,6 +148,8 @@ def _csv_rows(path: Path, delimiters: str, errors: str) -> Iterator[tuple[Iterat
             if first.lower().startswith("sep="):  # written by spreadsheets to give the delimiter
                 first = file.readline()
             delimiter = max(delimiters, key=first.count)
+            if delimiter == "," and ";" in delimiters and _DECIMAL_COMMA.search(first):
+                delimiter = ";"
             if delimiter not in first:  # a space only where no other character separates the names
                 spaces = path.name.lower().removesuffix(".gz").endswith(".txt") and " " in first.strip()
                 delimiter = " " if spaces else ","
@@ -166,17 +172,19 @@ def read_table(path: Path) -> list[list[str]]:
 def read_matrix(path: Path, square: bool = True) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
     """Read a square matrix with an optional header and index column; return it with its node names, if any.
 
-    With ``square=False``, also read a table of numbers with one column per node and an optional header.
+    With ``square=False``, also read a table of numbers with one column per node and an optional header. Cells of
+    ``.txt`` are separated by white space.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            plain = np.loadtxt(path, delimiter=",", comments=None, ndmin=2, encoding="utf-8-sig")
+            delimiter = None if path.suffix.lower() == ".txt" else ","
+            plain = np.loadtxt(path, delimiter=delimiter, comments=None, ndmin=2, encoding="utf-8-sig")
         if plain.shape[0] == plain.shape[1]:
             return plain, None
     except (ValueError, OverflowError, UserWarning, DeprecationWarning, OSError):
         pass  # not only numbers; read it cell by cell
-    rows = read_table(path)
+    rows = _with_nan(read_table(path))
     width = max(map(len, rows), default=0)
     columns, index = _names_of(rows, width)
     if columns and index and columns != index and not (_counted(columns) or _counted(index)):
@@ -205,6 +213,16 @@ def read_matrix(path: Path, square: bool = True) -> tuple[NDArray[np.float64], N
     matrix = np.array([[float(cell) for cell in row] for row in rows])
     names = names if len(names) == matrix.shape[1] else []
     return matrix, None if not names or _counted(names) else np.array(names, dtype=np.str_)
+
+
+def _with_nan(rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows with "nan" for NA, but not in names."""
+    edge = [cell for row in rows[:1] for cell in row] + [row[0] for row in rows]
+    names = not all(cell in _NOT_A_NUMBER or _is_number(cell) for cell in edge)
+    return [
+        ["nan" if cell in _NOT_A_NUMBER and not (names and 0 in (i, j)) else cell for j, cell in enumerate(row)]
+        for i, row in enumerate(rows)
+    ]
 
 
 def _names_of(rows: list[list[str]], width: int) -> tuple[list[str], list[str]]:
