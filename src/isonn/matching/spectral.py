@@ -23,7 +23,7 @@ from isonn.errors import InputError
 from isonn.matching.matcher import Matcher, check_pair
 
 
-def fast_distance(templates: Tensor, regions: Tensor, vectors: Tensor | None = None) -> Tensor:
+def fast_distance(templates: Tensor, regions: Tensor) -> Tensor:
     r"""Return the squared distance under the spectral P of the paper, which is not a permutation.
 
     .. math:: z_{wi} = \lVert P K_i P^\top - M_w \rVert_F^2, \qquad P = |U_{M_w}| |U_{K_i}|^\top
@@ -31,9 +31,6 @@ def fast_distance(templates: Tensor, regions: Tensor, vectors: Tensor | None = N
     with eigenvalues in ascending order. The gradient treats P as a constant. The result is neither a lower nor an upper
     bound of the exact distance; `isonn cost` measures how well it ranks regions. For repeated eigenvalues it depends on
     the eigenvectors that LAPACK chooses, but is finite and the same in every run.
-
-    Args:
-        vectors: ``absolute_eigenvectors(regions)`` if known; they cost more than all the rest.
 
     Shapes:
         - templates ``(c, k, k)``
@@ -45,18 +42,15 @@ def fast_distance(templates: Tensor, regions: Tensor, vectors: Tensor | None = N
         >>> fast_distance(one[None], other[None])
         tensor([[0.]])
     """
-    return _distance(templates, regions, vectors, absolute_eigenvectors)
+    return _distance(templates, regions, None, absolute_eigenvectors)
 
 
-def authors_fast_distance(templates: Tensor, regions: Tensor, vectors: Tensor | None = None) -> Tensor:
+def authors_fast_distance(templates: Tensor, regions: Tensor) -> Tensor:
     r"""Return the squared distance under the P that the authors' code computes for IsoNN-fast.
 
     As `fast_distance`, with the eigenvectors of NumPy's ``eig`` in the order it returns them. Eigenvalues are not
     sorted, so the result depends on the LAPACK that NumPy uses wherever that order or the choice of an eigenvector is
     free.
-
-    Args:
-        vectors: ``general_eigenvectors(regions)`` if known; they cost more than all the rest.
 
     Shapes:
         - templates ``(c, k, k)``
@@ -68,12 +62,13 @@ def authors_fast_distance(templates: Tensor, regions: Tensor, vectors: Tensor | 
         >>> authors_fast_distance(one[None], other[None])  # a relabelled copy, yet not at distance 0
         tensor([[2.]])
     """
-    return _distance(templates, regions, vectors, general_eigenvectors)
+    return _distance(templates, regions, None, general_eigenvectors)
 
 
 def _distance(
     templates: Tensor, regions: Tensor, vectors: Tensor | None, eigenvectors: Callable[[Tensor, str], Tensor]
 ) -> Tensor:
+    """Return the distances; ``vectors`` are those of the regions, None if they are not known yet."""
     check_pair(templates, regions)
     with torch.no_grad():
         if vectors is None:
