@@ -72,6 +72,19 @@ def test_a_family_sums_its_units_and_takes_their_place_in_the_sentence():
     assert "piper" not in group.sentence
 
 
+def test_a_family_does_not_take_the_place_of_the_one_unit_that_its_sum_comes_from():
+    """All amines add one, piperazines ten: the table names the piperazine, not the amines."""
+    ends = ("N", "NC", "N(C)C", "N(CC)CC", "N1CCCCC1", "N1CCNCC1", "O", "OC", "C(=O)O", "c1ccccc1")
+    smiles = [f"{'C' * n}{end}" for n in range(2, 10) for end in ends]
+    y = [9.0 * text.endswith("N1CCNCC1") + ("N" in text) - 10 for text in smiles]
+    graphs = isonn.molecules.from_smiles(smiles, y)
+    reg = isonn.SubgraphRegressor(3, head="trees", random_state=0).fit(graphs)
+    rows = {row.text: row for row in unit_rows([(i, reg.explain(graphs[i])) for i in range(len(graphs))], 0)}
+    assert rows["piperazine"].mean == pytest.approx(10, abs=0.2)
+    assert rows["secondary aliphatic amine"].mean == pytest.approx(1, abs=0.2)
+    assert "basic amine" not in rows
+
+
 def test_the_sentence_counts_the_graphs_of_all_classes():
     y = [i // 10 % 5 if i % 10 == 3 else i % 5 for i in range(len(SMILES))]  # nitro groups in all five classes
     graphs = isonn.molecules.from_smiles(SMILES, y)

@@ -118,7 +118,7 @@ def unit_rows(explanations: Sequence[tuple[int, Explanation]], column: int) -> l
 
 
 def _useful(rows: Sequence[UnitRow]) -> list[UnitRow]:
-    """Leave out families that say no more than their members: one alone, or members of different signs.
+    """Leave out families that say no more than their members: one alone or above all, or members of different signs.
 
     Of families with the same graphs, the one with more members stays.
     """
@@ -127,11 +127,17 @@ def _useful(rows: Sequence[UnitRow]) -> list[UnitRow]:
     for row in rows:
         inside = [units[name] for name in row.members if name in units]
         same = all(member.mean * row.mean > 0 for member in inside if member.clear)
-        if len(inside) > 1 and same and not any(len(m.graphs) > MOST_OF_FAMILY * len(row.graphs) for m in inside):
+        if len(inside) > 1 and same and not any(_stands_for(member, row) for member in inside):
             before = kept.get(tuple(sorted(row.graphs)))
             if before is None or len(before.members) < len(row.members):
                 kept[tuple(sorted(row.graphs))] = row
     return [*units.values(), *kept.values()]
+
+
+def _stands_for(member: UnitRow, family: UnitRow) -> bool:
+    """Whether a unit is in most graphs of a family, or in fewer than half of them with more than half of the sum."""
+    share = len(member.graphs) / len(family.graphs)
+    return share > MOST_OF_FAMILY or (share < 0.5 < share * member.mean / family.mean)
 
 
 def _importance(e: Explanation, column: int) -> NDArray[np.float64]:
