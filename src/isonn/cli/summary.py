@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from isonn.graphs.graph import GraphSet
 
-#: Largest family-wise p-value of a set of regions that counts as significant.
-SIGNIFICANT = 0.05
-
 
 def model_facts(model: Any, graphs: GraphSet | None) -> dict[str, Any]:
     """Return the facts about a fitted model, as JSON; ``graphs`` are those it was fitted to, if in memory."""
+    from isonn.experiments.statistics import SIGNIFICANT
+
     facts: dict[str, Any] = {"predicts": _predicted(model)}
     if facts["predicts"]["kind"] == "classes" and graphs is not None and graphs.y is not None:
         values = graphs.y.tolist()
@@ -56,6 +55,7 @@ def _predicted(model: Any) -> dict[str, Any]:
 
 def sentences(facts: dict[str, Any]) -> list[str]:
     """Return the facts as lines of text."""
+    from isonn.experiments.statistics import SIGNIFICANT
     from isonn.scores import scores_text
 
     lines = [_guess(facts["predicts"])]

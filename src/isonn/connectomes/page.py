@@ -16,12 +16,11 @@ from isonn.connectomes.atlas import Atlas
 from isonn.connectomes.figures import draw_figures, rendered, strongest_matrix
 from isonn.connectomes.findings import Connection, Findings, Subnetwork, atlas_of, findings
 from isonn.errors import naming_the_extra
+from isonn.experiments.statistics import SIGNIFICANT
 from isonn.explain.explanation import Explanation
 from isonn.report.page import render, require_jinja2, write
 from isonn.scores import scores_text
 
-#: Largest family-wise p-value of a finding.
-SIGNIFICANT = 0.05
 #: Policy of a page with a brain, which allows no requests, not even by nilearn's code.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "

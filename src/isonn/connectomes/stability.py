@@ -11,13 +11,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, check_cv
 
 from isonn.aligned.exchange import as_groups
+from isonn.aligned.folds import SAME
 from isonn.connectomes.findings import Findings, Subnetwork, findings
 from isonn.errors import InputError
 from isonn.graphs.convert import as_graphset
 from isonn.graphs.graph import GraphSet
-
-#: A fold finds a sub-network if one of its sets shares at least this part of the regions (Jaccard).
-SAME = 0.6
 
 
 def stability(
