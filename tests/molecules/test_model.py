@@ -36,6 +36,14 @@ def test_one_molecule_is_predicted_and_explained_by_its_smiles(clf):
     assert e.node_importance.sum() + rest == pytest.approx(e.score - e.base, abs=1e-9)
 
 
+def test_what_cannot_be_left_out_together_is_refused(clf):
+    e = clf.explain("CCCN")
+    for wrong in (e.reasons, e.units[0], "amine"):
+        with pytest.raises(InputError, match="give one of reasons, or some of matches"):
+            e.without(wrong)
+    np.testing.assert_array_equal(e.without(np.array([0, 1])), e.without(e.matches[:2]))
+
+
 @pytest.mark.filterwarnings("ignore:.*label never seen in training")
 def test_atoms_of_a_kind_that_no_training_molecule_has_are_named(clf):
     e = clf.explain("N")

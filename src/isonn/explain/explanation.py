@@ -281,7 +281,10 @@ class Explanation:
         """
         if isinstance(match, Reason):
             return match.without
-        given = [match] if isinstance(match, (Match, int, np.integer)) else list(match)
+        given = list(match) if isinstance(match, (Sequence, np.ndarray)) else [match]
+        for entry in given:
+            if not isinstance(entry, (Match, int, np.integer)):
+                raise InputError(f"{entry!r:.60} is not left out this way; give one of reasons, or some of matches")
         place = {listed.key: i for i, listed in enumerate(self.matches)}
         numbers = [place.get(entry.key, -1) if isinstance(entry, Match) else int(entry) for entry in given]
         for i, (entry, number) in enumerate(zip(given, numbers, strict=True)):
