@@ -36,6 +36,15 @@ def test_one_molecule_is_predicted_and_explained_by_its_smiles(clf):
     assert e.node_importance.sum() + rest == pytest.approx(e.score - e.base, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.*label never seen in training")
+def test_a_sulfur_with_other_neighbours_is_not_said_to_be_a_new_element():
+    smiles = [f"{'C' * n}{end}" for n in range(2, 9) for end in ("S(C)(=O)=O", "O", "N", "C(=O)O")]
+    sulfones = isonn.SubgraphClassifier(3, head="linear", random_state=0).fit(smiles, ["S" in text for text in smiles])
+    domain = sulfones.domain(["CCCS(C)=O", "CCCCP"])
+    assert "no training graph has S with 3 neighbours" in domain[0].text
+    assert "no training graph has PH2" in domain[1].text
+
+
 def test_what_cannot_be_left_out_together_is_refused(clf):
     e = clf.explain("CCCN")
     for wrong in (e.reasons, e.units[0], "amine"):

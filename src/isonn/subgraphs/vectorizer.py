@@ -346,6 +346,9 @@ def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet) -> list[Unse
         if piece[1] == 1 and graphs.node_labels is not None:  # a label that the encoding may not know
             label = graphs.node_labels[nodes[0]].item()
             name = str(graphs.node_label_names.get(label, label))
+            if name in vectorizer.label_names_["node"].values():  # labels of atoms also tell their neighbours
+                degree = int((graphs.edges[:, 0] == nodes[0]).sum())
+                name += f" with {degree} neighbour{'s' * (degree != 1)}"
         else:
             name = vectorizer.encoding_.template(piece, vectorizer.label_names_).text()
         pieces.append(UnseenPiece(name, nodes))
