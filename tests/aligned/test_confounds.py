@@ -137,7 +137,7 @@ CASES = {
         {},
         "57 columns of confounds are too many for 60 graphs",
     ),
-    "infinite": (with_column("age", lambda t, y: [np.inf, *range(59)]), {}, "confound 'age' of graph 0 is infinite"),
+    "infinite": (with_column("age", lambda t, y: [np.inf, *range(59)]), {}, "graph 0 of 60 has no age .1 have none."),
     "square of text": (lambda table, y: table, {"squared": ["site"]}, "confound 'site' holds text"),
     "square of nothing": (lambda table, y: table, {"squared": ["age"]}, "squared names 'age', which is not a confound"),
     "a square by name": (lambda table, y: table, {"squared": "motion"}, "squared='motion' is not a list of confounds"),

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import isonn
 from isonn.connectomes import Atlas, brain_page, findings, from_matrices, planted_connectomes, stability
-from isonn.errors import InputError
+from isonn.errors import InputError, NotFittedError
 from isonn.report.draw import Mark, draw_graph
 from isonn.report.words import reason_words
 
@@ -41,6 +41,13 @@ def clf(graphs):
 
 def planted_names(study, atlas):
     return set(atlas.names[study.regions].tolist())
+
+
+def test_who_has_no_confound_and_what_is_not_fitted_are_named(graphs):
+    with pytest.raises(InputError, match=rf"graph 1 of 60 \({graphs.ids[1]}\) has no fd \(1 have none\)"):
+        isonn.AlignedClassifier().fit(graphs, confounds={"fd": [0.1, np.nan, *np.ones(58)]})
+    with pytest.raises(NotFittedError, match="this AlignedClassifier is not fitted"):
+        findings(isonn.AlignedClassifier())
 
 
 def test_a_models_findings_name_the_planted_sub_network(study, atlas, clf):

@@ -45,7 +45,6 @@ class Confound:
     @classmethod
     def learn(cls, name: str, values: NDArray[Any], square: bool) -> Confound:
         """Learn the categories, or the mean and spread, of one confound."""
-        _check_complete(name, values)
         if SITES.fullmatch(name):
             values = as_categories(values)
         if values.dtype.kind not in "biuf":
@@ -61,7 +60,6 @@ class Confound:
 
     def columns(self, values: NDArray[Any]) -> Floats:
         """Return the centred columns of some graphs, shape (g, columns); a category that is new counts as the mean."""
-        _check_complete(self.name, values)
         if SITES.fullmatch(self.name):
             values = as_categories(values)
         if bool(self.categories) == (values.dtype.kind in "biuf"):
@@ -104,6 +102,7 @@ def learn_confounds(graphs: GraphSet, names: Sequence[str], squared: Sequence[st
     odd = [name for name in squared if name not in names]
     if odd:
         raise InputError(f"squared names {odd[0]!r}, which is not a confound; the confounds are {list(names)}")
+    _check_complete(graphs, names)
     confounds = tuple(Confound.learn(name, graphs.table[name], name in squared) for name in names)
     columns = sum(len(confound.means) for confound in confounds)
     if columns and columns > len(graphs) - 4:
@@ -123,6 +122,7 @@ def confound_columns(confounds: Sequence[Confound], graphs: GraphSet) -> Floats:
             f"{graphs.name} has no {missing[0]!r}, but the model was fitted with the confounds "
             f"{', '.join(names)}; give them with confounds=, or graphs.with_confounds(table)"
         )
+    _check_complete(graphs, names)
     columns = [confound.columns(graphs.table[confound.name]) for confound in confounds]
     return np.column_stack([np.zeros((len(graphs), 0)), *columns])
 
@@ -145,14 +145,16 @@ def confound_strata(confounds: Sequence[Confound], graphs: GraphSet) -> IntArray
     return codes
 
 
-def _check_complete(name: str, values: NDArray[Any]) -> None:
-    if values.dtype.kind in "biu":
-        return
-    gaps = np.isnan(values) if values.dtype.kind == "f" else np.isin(values, ("", "n/a", "nan"))
-    if gaps.any():
-        raise InputError(
-            f"graph {int(gaps.argmax())} of {len(values)} has no {name} ({int(gaps.sum())} have none), which is a "
-            f"confound; fill the gaps, or leave these graphs out"
-        )
-    if values.dtype.kind == "f" and np.isinf(values).any():
-        raise InputError(f"confound {name!r} of graph {int(np.isinf(values).argmax())} is infinite; correct it")
+def _check_complete(graphs: GraphSet, names: Sequence[str]) -> None:
+    """Raise an error for graphs without a confound, or with an infinite one."""
+    for name in names:
+        values = graphs.table[name]
+        numbers = values.dtype.kind in "biuf"
+        gaps = ~np.isfinite(values) if numbers else np.isin(values, ("", "n/a", "nan"))
+        if gaps.any():
+            i = int(gaps.argmax())
+            who = f"graph {i} of {len(graphs)}" + (f" ({graphs.ids[i]:.60})" if graphs.ids is not None else "")
+            raise InputError(
+                f"{who} has no {name} ({int(gaps.sum())} have none), which is a confound; fill the gaps, or leave "
+                f"these graphs out"
+            )

@@ -230,9 +230,9 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
     if isinstance(source, Explanation):
         return _of_subject(source, atlas, top)
     model = source.steps[-1][1] if hasattr(source, "steps") else source
-    if not hasattr(model, "connections_"):
+    if not hasattr(type(model), "connections_"):
         raise InputError(f"{type(model).__name__} has no connections; give an AlignedClassifier or an explanation")
-    if atlas is not None:
+    if len(model.regions_) and atlas is not None:  # regions_ raises NotFittedError
         atlas = atlas_of(model.model_.layout.names, atlas)
     elif model.networks_ is not None or model.coordinates_ is not None:
         atlas = Atlas(model.model_.layout.names, model.coordinates_, model.networks_)
