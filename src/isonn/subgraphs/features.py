@@ -120,16 +120,6 @@ class SumFeatures:
             values = _transformed(counts.data, self.transform).astype(dtype, copy=False)
             yield moved(counts, values, counted.columns, self.scales, self.term_features(terms[run]))
 
-    def with_terms(self, counted: CountTable, terms: Floats, rows: NDArray[np.bool_] | None = None) -> csr_array:
-        """Return counts of templates with the terms of the graphs to their right, for the trees.
-
-        Args:
-            counted: the counts of the graphs.
-            terms: their `term_table`.
-            rows: the graphs whose counts and terms are wanted; None for all.
-        """
-        return self.vocabulary.counts(counted, rows, self.term_counts(terms))
-
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""
         terms = {} if self.terms is None else prefixed("terms", self.terms.tensors())

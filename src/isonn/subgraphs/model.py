@@ -45,8 +45,9 @@ class SubgraphModel:
         """Return what the head reads of graphs, and the counts and `term_table` it comes from."""
         counted, terms = self.vectorizer.count(graphs), term_table(graphs, self.kind)
         features = self.features.of(counted, terms)
-        # sums read features alone
-        counts = csr_array(features.shape) if self.head.additive else self.features.with_terms(counted, terms)
+        if self.head.additive:  # sums read features alone
+            return Inputs(features, csr_array(features.shape)), counted, terms
+        counts = self.features.vocabulary.counts(counted, terms=self.features.term_counts(terms))
         return Inputs(features, counts), counted, terms
 
     def outputs(self, graphs: GraphSet) -> Floats:

@@ -115,7 +115,7 @@ def fit_model(
     vocabulary = vectorizer.vocabulary_
     features = SumFeatures.learn(vocabulary, counted, terms, training.distinct)
     rows = _rows_with_counts(training, head)
-    counts = features.with_terms(counted, terms, rows)
+    counts = vocabulary.counts(counted, rows, features.term_counts(terms))
     sizes = np.ones(counts.shape[1], dtype=np.int64)  # terms count as single nodes
     sizes[: len(vocabulary)] = vocabulary.pieces[:, 1]
     inputs = training.inputs(features.of(counted, terms), counts, sizes)
