@@ -326,6 +326,7 @@ def unstopped(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return untimed(out)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_says_what_is_kept_and_going_on_ends_like_an_unstopped_run(
     jobs: int, data: Path, tmp_path: Path, unstopped: dict[str, Any]
@@ -345,6 +346,7 @@ def test_ctrl_c_says_what_is_kept_and_going_on_ends_like_an_unstopped_run(
     assert untimed(out) == unstopped
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 def test_killed_and_finished_equals_never_killed(data: Path, tmp_path: Path, unstopped: dict[str, Any]) -> None:
     out = tmp_path / "out"
     process = start(data, *LONG, "--jobs", 1, "--out", out)

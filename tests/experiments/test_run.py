@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,6 +104,7 @@ def test_an_error_nobody_foresaw_is_recorded_in_one_line(graphs, jobs, tmp_path:
     assert "in explode" in outcome["traceback"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 def test_a_worker_that_is_killed_changes_no_number_and_loses_nothing(
     graphs, jobs, reference, tmp_path: Path, untimed, monkeypatch
 ) -> None:
@@ -125,6 +127,7 @@ def test_a_worker_that_is_killed_changes_no_number_and_loses_nothing(
     assert contents(store, trivial, untimed) == undisturbed
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 def test_a_job_that_kills_its_workers_is_recorded_and_the_others_go_on(graphs, jobs, tmp_path, monkeypatch) -> None:
     jobs = [job for job in jobs if job.method != "isonn"]  # each new process would import torch
     attempt, pool, deadly, sizes = execution._attempt, execution._pool, jobs[4].id, []
@@ -150,6 +153,7 @@ def test_a_job_that_kills_its_workers_is_recorded_and_the_others_go_on(graphs, j
     assert sizes[-1] > 1  # and then side by side again
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 def test_workers_that_keep_dying_end_the_run_and_finished_jobs_are_kept(graphs, jobs, tmp_path, monkeypatch) -> None:
     def die(job: Job, graphs: GraphSet) -> dict:
         os.kill(os.getpid(), signal.SIGKILL)

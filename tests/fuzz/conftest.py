@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from pathlib import Path
 
@@ -22,12 +21,20 @@ settings.register_profile(
 )
 settings.load_profile("fuzz")
 
+try:
+    import resource
+except ImportError:  # Windows cannot say how large a process was
+    resource = None
+
 #: Bytes that all cases of one test together may add to the largest memory of the process.
 MOST_MEMORY = 2**31 - 2**28
 
 
 @pytest.fixture(autouse=True)
 def bounded_memory():
+    if resource is None:
+        yield
+        return
     unit = 1 if sys.platform == "darwin" else 1024
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     yield

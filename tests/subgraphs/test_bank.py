@@ -84,6 +84,7 @@ def test_chunks_that_are_there_are_not_counted_again(tmp_path, expected, counted
     assert counted == [10] * 4
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 def test_a_run_that_was_killed_goes_on(tmp_path, expected, counted):
     code = (
         "import os, signal, sys\n"
