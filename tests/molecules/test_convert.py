@@ -125,7 +125,7 @@ def test_a_set_knows_its_kind_its_smiles_and_what_labels_mean():
         ("c1cccc1", "Can't kekulize"),
         ("CC>>CC", "this is a reaction"),
         ("[#6]-[#7]", "this is a SMARTS pattern"),
-        ("c1ccccc1~N", "this is a SMARTS pattern"),
+        ("[#6]~[#7]", "this is a SMARTS pattern"),
         ("InChI=1S/CH4/h1H4", "this is an InChI"),
         ("", "there is no SMILES"),
         (" ", "there is no SMILES"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from io import StringIO
@@ -27,14 +26,14 @@ def parse_smiles(item: Any) -> tuple[Mol | str, str]:
             item.UpdatePropertyCache(strict=False)
         return item, Chem.MolToSmiles(item)
     if not isinstance(item, str):
-        missing = item is None or item != item
+        missing = item is None or str(item) in ("nan", "<NA>")
         return ("there is no SMILES" if missing else f"{type(item).__name__} is not a SMILES"), f"{item}"
     text = item.strip()
     if len(text) > LONGEST_SMILES:
         return f"it has {len(text):,} characters, above the limit of {LONGEST_SMILES:,}", f"{text[:60]}..."
     with BlockLogs():
         molecule = Chem.MolFromSmiles(text) if text else None
-    if molecule is not None and ("~" in text or "[#" in text) and re.search(r"~|\[#", text.split(maxsplit=1)[0]):
+    if molecule is not None and "[#" in text.split(maxsplit=1)[0]:
         return "this is a SMARTS pattern; give the SMILES of a molecule", text  # RDKit reads simple patterns as SMILES
     return (_why_not(text) if molecule is None else molecule), text
 
