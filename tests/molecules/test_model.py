@@ -71,6 +71,21 @@ def test_the_ways_to_give_one_column_of_molecules(clf):
         clf.predict(frame)
 
 
+def test_columns_of_a_table_of_labels_name_them():
+    pandas = pytest.importorskip("pandas")
+    y = pandas.DataFrame({"amine": Y, "acid": [int("=O" in text) for text in SMILES]})
+    labels = isonn.SubgraphClassifier(2, head="linear", random_state=0).fit(SMILES, y)
+    assert labels.explain("CCCN", label="acid").class_names == {0: "amine", 1: "acid"}
+    assert set(labels.held_out_by_target_) == {"amine", "acid"}
+
+
+def test_missing_texts_of_pandas_are_no_molecules(clf):
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(["CCCN", None], dtype="string")
+    with pytest.warns(IsoNNWarning, match="there is no SMILES"):
+        assert np.isnan(clf.predict(column, on_error="nan")).tolist() == [False, True]
+
+
 def test_bad_smiles_raise_an_error_or_are_predicted_as_nan_with_one_warning(clf):
     given = ["CCCN", "C(", None, "CCCO", float("nan")]
     with pytest.raises(InputError, match="cannot be read"):

@@ -105,11 +105,11 @@ class Survey:
         return np.arange(len(self)) if self.ids is None else self.ids
 
     def names_for(self, y: Any) -> dict[str, dict[Any, str]]:
-        """Return the names; a ``y`` that does not come from the graphs has none."""
-        return {
-            kind: {} if y is not None and kind in ("target", "class") else names
-            for kind, names in self.label_names.items()
-        }
+        """Return the names; of a ``y`` that does not come from the graphs, those of its columns if it is a table."""
+        if y is None:
+            return self.label_names
+        columns = dict(enumerate(map(str, getattr(y, "columns", ()))))
+        return {**self.label_names, "target": columns, "class": {}}
 
 
 def columns_of(views: tuple[View, ...], graphs: GraphSet) -> list[str]:
