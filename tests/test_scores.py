@@ -136,3 +136,12 @@ def test_several_labels_have_one_f1_and_are_right_together() -> None:
 )
 def test_what_y_holds_is_told_from_its_values(y: list, kind: str) -> None:
     assert target_kind(np.array(y)) == kind
+
+
+def test_a_correlation_needs_five_numbers() -> None:
+    y = DRAW.normal(size=5)
+    guess = y + DRAW.normal(size=5)
+    assert score(Numbers.fit(y), y, guess[:, None])["pearson"] == pytest.approx(stats.pearsonr(y, guess).statistic)
+    few = score(Numbers.fit(y), y[:4], guess[:4, None])
+    assert (few["pearson"], few["spearman"]) == (None, None)
+    assert few["mae"] == pytest.approx(np.abs(y - guess)[:4].mean())

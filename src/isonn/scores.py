@@ -54,6 +54,8 @@ METRICS: dict[str, Metric] = {
 _CLASS_SCORES = ("f1", "auroc", "average_precision", "brier", "accuracy", "balanced_accuracy", "mcc")
 #: Scores in the order in which a sentence has them.
 _TOLD = ("accuracy", "f1", "auroc", "pearson", "mae", "rmse", "r2")
+#: Minimum number of values of a correlation: noise in folds of three is near -1 or 1.
+LEAST_CORRELATED = 5
 _NUMBER_SCORES = ("rmse", "mae", "r2", "pearson", "spearman")
 
 
@@ -218,7 +220,9 @@ def _number_scores(y: Floats, answers: Floats) -> Scores:
     truth, guess = y[measured], answers[measured]
     error, spread = truth - guess, truth.var()
     # a constant may differ from its mean by rounding
-    varies = len(truth) > 1 and spread > 0 and bool(np.ptp(guess) > 1e-12 * max(np.abs(guess).max(), 1e-300))
+    varies = (
+        len(truth) >= LEAST_CORRELATED and spread > 0 and bool(np.ptp(guess) > 1e-12 * max(np.abs(guess).max(), 1e-300))
+    )
     return {
         "rmse": float(np.sqrt((error**2).mean())),
         "mae": float(np.abs(error).mean()),
