@@ -54,7 +54,7 @@ tell() {
 # what the project is made of, committed or not
 state=$({ git rev-parse HEAD; git diff HEAD; git ls-files --others --exclude-standard; } | sha256sum)
 here=$(for version in 3.10 3.11 3.12 3.13 3.14; do "python$version" -c "" 2>/dev/null && echo "$version"; done)
-rm -rf "$rooms/dist"
+rm -rf "$rooms/dist" build/lib  # or modules that were removed since would be in the wheel
 .venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir "$rooms/dist" . || exit 1
 for version in ${1:-3.10 3.11 3.12 3.13 3.14}; do
   if ! grep -qx "$version" <<<"$here"; then
