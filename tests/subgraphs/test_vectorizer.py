@@ -146,7 +146,8 @@ def test_templates_are_a_sequence_printed_as_one_line(graphs):
         ({"n_jobs": 0}, "n_jobs=0 is not a count"),
         (
             {"min_support": 27},
-            "no subgraph occurs in 27 different graphs of graphs .equal graphs count once.; use a lower min_support",
+            "no subgraph occurs in 27 different graphs of graphs .equal graphs count once.; use a lower min_support, "
+            "more graphs, or labels that nodes share",
         ),
         ({"max_nodes": 1, "view": "degrees"}, "use a larger max_nodes or view='auto'"),
     ],

@@ -268,7 +268,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         if not len(vocabulary):
             raise InputError(
                 f"no subgraph occurs in {self.min_support} different graphs of {name} (equal graphs count once); "
-                f"use a lower min_support, or more graphs"
+                f"use a lower min_support, more graphs, or labels that nodes share (measurements are node_attributes)"
             )
         self.vocabulary_ = vocabulary
         return counted
