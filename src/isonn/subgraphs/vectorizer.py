@@ -337,6 +337,8 @@ def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet) -> list[Unse
     listed = vectorizer.list_pieces(graphs)
     rows = np.flatnonzero(listed.unseen[listed.piece])
     rows = rows[np.lexsort((rows, listed.pieces[listed.piece[rows], 1]))]
+    names = vectorizer.label_names_["node"]
+    known = {names.get(label) for label in vectorizer.encoding_.labels.get("node_labels", np.empty(0)).tolist()}
     pieces: list[UnseenPiece] = []
     for row in rows.tolist():
         nodes = tuple(node for node in listed.nodes[row].tolist() if node >= 0)
@@ -346,7 +348,7 @@ def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet) -> list[Unse
         if piece[1] == 1 and graphs.node_labels is not None:  # a label that the encoding may not know
             label = graphs.node_labels[nodes[0]].item()
             name = str(graphs.node_label_names.get(label, label))
-            if name in vectorizer.label_names_["node"].values():  # labels of atoms also tell their neighbours
+            if name in known:  # labels of atoms also tell their neighbours
                 degree = int((graphs.edges[:, 0] == nodes[0]).sum())
                 name += f" with {degree} neighbour{'s' * (degree != 1)}"
         else:
