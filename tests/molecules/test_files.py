@@ -135,6 +135,7 @@ def test_a_stream_warns_of_the_same_rows_and_repeats(table):
         ),
         ("one,two,y\nCCO,CCC,1\nCCN,CCCC,0\n", {}, "has SMILES in 'one' and 'two'; choose one, such as smiles='one'"),
         ("smiles,y,y\nCCO,1,0\nCCN,0,1\n", {}, r"may be the target \('y', 'y \(2\)'\)"),
+        ("smiles,smiles,y\nCCO,CCC,1\nCCN,CCCC,0\n", {}, r"has SMILES in 'smiles' and 'smiles \(2\)'; choose one"),
         ("smiles,y\n", {}, "has no usable molecules; correct"),
         ("Screen;;\nNo.;Structure;y\n1;CCO;1\n2;CCN;0\n", {}, "has its column names in line 2; delete the line"),
         ("Solubility 2024,\n,\nSMILES,logS\nCCO,1.2\nCCN,0.1\n", {}, "in line 3; delete the lines above them"),

@@ -387,6 +387,20 @@ def test_the_unit_of_a_number_is_in_the_header(tmp_path, column, cell):
     assert f" for IC50 ({unit}) ({len(rows)} values)" in result.stderr  # the truth is found, too
 
 
+def test_the_second_column_of_one_name_is_the_target_of_its_model_and_has_no_unit(tmp_path):
+    data = tmp_path / "two.csv"
+    data.write_text("smiles,y,y\n" + "".join(f"{text},{-len(text)},{len(text)}.5\n" for text in sorted(set(SMILES))))
+    graphs = isonn.load(str(data), target="y (2)")
+    clf = isonn.SubgraphRegressor(2, head="linear", random_state=0).fit(graphs)
+    clf.save(tmp_path / "model")
+    assert clf.explain(graphs[0]).unit == ""
+    done = screen(tmp_path / "model", [str(data)], tmp_path / "o.csv")
+    ((name, count, scores),) = done.scores
+    assert (name, count) == ("y (2)", len(graphs))
+    assert scores["mae"] == pytest.approx(np.abs(clf.predict(graphs) - graphs.y).mean())
+    assert list(rows_of(tmp_path / "o.csv")[0])[:4] == ["graph", "smiles", "y", "y (2)"]
+
+
 def test_true_values_are_read_as_the_model_reads_them():
     nan = float("nan")
     words, numbers = Classes(np.array(["no", "yes"])), Classes(np.array([-1, 1]))

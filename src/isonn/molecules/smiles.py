@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -41,14 +42,12 @@ class SmilesReader(MoleculeReader):
             yield from _listed_records(path)
             return
         names, column, rows = _open_table(path, smiles)
-        before = [names[:i].count(name) for i, name in enumerate(names)]
-        names = [f"{name} ({count + 1})" if count and name else name for name, count in zip(names, before, strict=True)]
         for cells in rows:
             others = {name: cell for i, (name, cell) in enumerate(zip(names, cells, strict=True)) if i != column}
             yield Record(cells[column], others)
 
     def table(self, path: Path, smiles: str | None = None) -> RowTable:
-        """Open the file with its columns as they are."""
+        """Open the file with its columns as they are; the second of one name gets a number."""
         if _is_list(path):
             listed = super().table(path, smiles)
             return RowTable(listed.names, ((source, [source, *cells[1:]]) for source, cells in listed.rows))
@@ -79,7 +78,7 @@ def _open_table(path: Path, smiles: str | None) -> tuple[list[str], int, Iterato
     sheets: Sequence[str | None] = sheet_names(path) or [None]
     for sheet in sheets:
         rows = table_rows(path, sheet)
-        names = [name.strip() for name in next(rows, [])]
+        names = _numbered([name.strip() for name in next(rows, [])])
         if not any(names):
             continue
         first = list(islice(rows, _LOOKED_AT))
@@ -105,6 +104,17 @@ def _open_table(path: Path, smiles: str | None) -> tuple[list[str], int, Iterato
     raise next(iter(problems.values()), DatasetError(f"{path} has no header; name the columns in the first line"))
 
 
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Return the names of columns with a number after the second of one name.
+
+    Example:
+        >>> _numbered(["smiles", "y", "y"])
+        ['smiles', 'y', 'y (2)']
+    """
+    before = [names[:i].count(name) for i, name in enumerate(names)]
+    return [f"{name} ({count + 1})" if count and name else name for name, count in zip(names, before, strict=True)]
+
+
 def _check_header(path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], column: int) -> None:
     """Raise `DatasetError` if the first row continues the header, for example with units."""
     if len(rows) < 3 or len(rows[0]) <= column or is_smiles(rows[0][column]):
@@ -120,7 +130,7 @@ def _check_header(path: Path, names: Sequence[str], rows: Sequence[Sequence[str]
 
 def _smiles_column(path: Path | str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return the column named SMILES, or the only one with SMILES in it."""
-    usual = [name for name in names if name.casefold() in _USUAL]
+    usual = [name for name in names if re.sub(r" \(\d+\)$", "", name.casefold()) in _USUAL]
     if len(usual) == 1:
         return usual[0]
     if any(_holds_smiles([name]) for name in names if name not in usual):

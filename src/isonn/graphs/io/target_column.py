@@ -50,7 +50,7 @@ _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}"
 )
 _LOGARITHM = re.compile(r"-?\s*([Ll]og|LOG|lg|ln)(?:10)?(?![a-z])")
-_UNIT_IN_NAME = re.compile(r"[(\[]\s*([^()\[\]]{1,20}?)\s*[)\]]\s*$|,\s*(\S{1,12})$")
+_UNIT_IN_NAME = re.compile(r"[(\[]\s*(?!\d+\s*[)\]])([^()\[\]]{1,20}?)\s*[)\]]\s*$|,\s*(\S{1,12})$")
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ def unit_of(name: str) -> str:
     """Return the unit in the name of a column, or "".
 
     Example:
-        >>> unit_of("IC50 (uM)"), unit_of("logS [mol/L]"), unit_of("toxic")
-        ('uM', 'log mol/L', '')
+        >>> unit_of("IC50 (uM)"), unit_of("logS [mol/L]"), unit_of("toxic"), unit_of("pIC50 (2)")
+        ('uM', 'log mol/L', '', '')
     """
     match = _UNIT_IN_NAME.search(name.strip())
     if match is None:
