@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+import warnings
 from dataclasses import replace
 
 import lightgbm
@@ -120,6 +121,17 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
         assert boosting.threads() == int(threads)
         found.append(TreesHead().fit(inputs_of(values), target.encode(y), target).outputs(inputs_of(values)))
     np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_training_in_threads_leaves_filters_of_warnings_as_they_were(monkeypatch):
+    """A thread that left its own behind would silence every later warning of the process."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    monkeypatch.setattr(boosting.joblib, "cpu_count", lambda: 4)
+    values, before = counts(), list(warnings.filters)
+    y = targets_of(values)["labels"]
+    for _ in range(5):
+        TreesHead().fit(inputs_of(values), target_of(y).encode(y), target_of(y))
+        assert warnings.filters == before
 
 
 def test_logic_that_no_sum_can_tell_is_learned():

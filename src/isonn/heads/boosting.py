@@ -127,7 +127,9 @@ def train(counts: csr_array, sizes: IntArray, jobs: Sequence[Job], seed: int) ->
 
 def _train_all(counts: csr_array, sizes: IntArray, jobs: Sequence[Job], seed: int) -> list[TreeArrays]:
     import_lightgbm()
-    with ThreadPoolExecutor(min(threads(), max(1, len(jobs)))) as pool:
+    # here and not in the threads, where the last to end would leave every warning of the process ignored
+    with warnings.catch_warnings(), ThreadPoolExecutor(min(threads(), max(1, len(jobs)))) as pool:
+        warnings.simplefilter("ignore")
         return list(pool.map(lambda job: _train(counts, sizes, job, seed), jobs))
 
 
@@ -139,13 +141,11 @@ def _train(counts: csr_array, sizes: IntArray, job: Job, seed: int) -> TreeArray
     settings["feature_contri"] = (PREFERENCE ** (sizes - 1.0)).tolist()
     if job.objective == "multiclass":
         settings["num_class"] = job.outputs
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        every = len(job.rows) == counts.shape[0] and bool((np.diff(job.rows) == 1).all())
-        table = csr_matrix(counts if every else counts[job.rows])  # LightGBM does not read sparse arrays
-        data = lightgbm.Dataset(table, job.targets, weight=job.weights, params=settings).construct()
-        del table  # LightGBM has its own copy
-        booster = lightgbm.train(settings, data, ROUNDS)
+    every = len(job.rows) == counts.shape[0] and bool((np.diff(job.rows) == 1).all())
+    table = csr_matrix(counts if every else counts[job.rows])  # LightGBM does not read sparse arrays
+    data = lightgbm.Dataset(table, job.targets, weight=job.weights, params=settings).construct()
+    del table  # LightGBM has its own copy
+    booster = lightgbm.train(settings, data, ROUNDS)
     return from_text(booster.model_to_string(), job.outputs)
 
 
