@@ -88,6 +88,7 @@ class GraphDomain:
         unseen: the smallest pieces, up to four nodes, that no training graph has.
         outside: the terms outside the range of the training graphs, in words.
         neighbours: the three most similar training graphs, if the model was fitted with ``keep_examples``.
+        noun: the word for a graph: "molecule" for molecules.
 
     Example:
         >>> GraphDomain("out", 0.9, False, [], ["nodes 60 (training: 3 to 29)"], []).reason
@@ -100,6 +101,7 @@ class GraphDomain:
     unseen: list[UnseenPiece]
     outside: list[str]
     neighbours: list[Neighbour]
+    noun: str = "graph"
 
     @property
     def reason(self) -> str:
@@ -108,9 +110,9 @@ class GraphDomain:
             return ""
         facts = self.outside[:SHOWN]
         if kinds := _names(piece for piece in self.unseen if len(piece.nodes) == 1):
-            facts.append(f"no training graph has {kinds}")
-        badly = "similar training graphs were predicted badly when held out"
-        return "; ".join(facts) or (badly if self.familiar else "no training graph is similar enough")
+            facts.append(f"no training {self.noun} has {kinds}")
+        badly = f"similar training {self.noun}s were predicted badly when held out"
+        return "; ".join(facts) or (badly if self.familiar else f"no training {self.noun} is similar enough")
 
     @property
     def text(self) -> str:
@@ -180,8 +182,10 @@ class Domain(Sequence[GraphDomain]):
         outside: list[list[str]],
         unseen_of: Callable[[int], list[UnseenPiece]],
         neighbours_of: Callable[[int], list[Neighbour]],
+        noun: str = "graph",
     ) -> None:
         self.verdict, self.distance, self.familiar, self.outside = verdict, distance, familiar, outside
+        self._noun = noun
         self._unseen_of, self._neighbours_of = unseen_of, neighbours_of
 
     def __len__(self) -> int:
@@ -198,6 +202,7 @@ class Domain(Sequence[GraphDomain]):
             self._unseen_of(i),
             self.outside[i],
             self._neighbours_of(i),
+            self._noun,
         )
 
     @cached_property
@@ -212,7 +217,7 @@ class Domain(Sequence[GraphDomain]):
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{int((self.verdict == name).sum())} {name}" for name in VERDICTS)
-        return f"Domain({len(self)} graphs: {counts})"
+        return f"Domain({len(self)} {self._noun}s: {counts})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,9 +127,10 @@ def test_large_tables_repeat_no_warning(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.import_module("isonn.graphs.stream"), "AT_ONCE", 4)
     monkeypatch.setattr(reading, "LARGE", 1)
     data, new = tmp_path / "known.csv", tmp_path / "new.csv"
-    data.write_text("smiles,y\n" + "".join(f"{smiles},{i % 2}\n" for i, smiles in enumerate([*ROWS, *ROWS[:2]])))
+    data.write_text("smiles,y\n" + "".join(f"{smiles},{i % 2}\n" for i, smiles in enumerate([*ROWS, ROWS[1], ROWS[0]])))
     result = run("fit", data, "--jobs", 1, "--out", tmp_path / "model")
     assert result.stderr.count("2 of 12 molecules repeat an earlier one") == 1
+    assert result.stderr.count("2 of 10 distinct molecules of known occur more than once, with different targets") == 1
     new.write_text("smiles\n" + "CCBr\nCCCO\nCCI\nCCC\n" * 3)
     told = [line for line in run("predict", tmp_path / "model", new).stderr.splitlines() if "never seen" in line]
     assert len(told) == 1

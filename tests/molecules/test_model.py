@@ -37,12 +37,13 @@ def test_one_molecule_is_predicted_and_explained_by_its_smiles(clf):
 
 
 @pytest.mark.filterwarnings("ignore:.*label never seen in training")
-def test_a_sulfur_with_other_neighbours_is_not_said_to_be_a_new_element():
+def test_a_domain_of_molecules_is_told_in_words_of_chemistry():
     smiles = [f"{'C' * n}{end}" for n in range(2, 9) for end in ("S(C)(=O)=O", "O", "N", "C(=O)O")]
     sulfones = isonn.SubgraphClassifier(3, head="linear", random_state=0).fit(smiles, ["S" in text for text in smiles])
-    domain = sulfones.domain(["CCCS(C)=O", "CCCCP"])
-    assert "no training graph has S with 3 neighbours" in domain[0].text
-    assert "no training graph has PH2" in domain[1].text
+    domain = sulfones.domain(["CCCS(C)=O", "CCCCP", "C" * 80])
+    assert "no training molecule has S with 3 neighbours" in domain[0].text
+    assert "no training molecule has PH2" in domain[1].text
+    assert "atoms 80 (training: 3 to 12)" in domain[2].outside
 
 
 def test_what_cannot_be_left_out_together_is_refused(clf):

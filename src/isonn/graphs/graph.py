@@ -50,6 +50,18 @@ DIGESTED = (
     "y",
     "folds",
 )
+#: The words for a graph, a node and an edge of a kind.
+_WORDS = {"molecules": ("molecule", "atom", "bond"), "connectomes": ("brain network", "region", "connection")}
+
+
+def words_of(kind: str) -> tuple[str, str, str]:
+    """Return the words for a graph, a node and an edge of a kind.
+
+    Example:
+        >>> words_of("molecules"), words_of("")
+        (('molecule', 'atom', 'bond'), ('graph', 'node', 'edge'))
+    """
+    return _WORDS.get(kind, ("graph", "node", "edge"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -287,7 +287,7 @@ class _Summary:
             *(target for reading in self.plan.targets for target in reading.told),
             *([] if y is None else map(far_values, self.plan.targets, y.reshape(len(y), -1).T)),
             changes_told(self.changes, self.kept),
-            repeats(np.concatenate(self.groups), y),
+            repeats(np.concatenate(self.groups)),
         ]
         if self.unused:
             warnings.warn(left_out(self.path, self.first, self.unused), IsoNNWarning, stacklevel=5)
@@ -340,17 +340,9 @@ def far_values(target: TargetReading, y: NDArray[Any]) -> str:
     )
 
 
-def repeats(structures: NDArray[Any], y: NDArray[Any] | None) -> str:
-    """Describe how many molecules repeat an earlier one, and how many contradict it; "" if none does."""
-    _, groups = np.unique(structures, return_inverse=True)
-    sizes = np.bincount(groups)
-    repeated = int((sizes[sizes > 1] - 1).sum())
-    if not repeated:
-        return ""
-    clash = ""
-    if y is not None and y.ndim == 1:
-        pairs = np.unique([groups, np.unique(y, return_inverse=True)[1]], axis=1)
-        if different := int((np.bincount(pairs[0]) > 1).sum()):
-            clash = f", {different} of these structures with different targets"
+def repeats(structures: NDArray[Any]) -> str:
+    """Describe how many molecules repeat an earlier one; "" if none does. `fit` tells of different targets."""
+    repeated = len(structures) - len(np.unique(structures))
     repeat = "repeats" if repeated == 1 else "repeat"
-    return f"{repeated} of {len(structures)} molecules {repeat} an earlier one (stereo and isotopes aside){clash}"
+    told = f"{repeated} of {len(structures)} molecules {repeat} an earlier one (stereo and isotopes aside)"
+    return told if repeated else ""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from isonn.errors import InputError
 from isonn.explain.template import Template
-from isonn.graphs.graph import Graph, GraphSet
+from isonn.graphs.graph import Graph, GraphSet, words_of
 from isonn.packing import Floats
 from isonn.plugins import Registry
 
@@ -278,9 +278,7 @@ def describe(graph: Graph) -> str:
         >>> describe(isonn.as_graphset([np.ones((3, 3)) - np.eye(3)])[0])
         '3 nodes, 3 edges'
     """
-    node, edge = {"molecules": ("atom", "bond"), "connectomes": ("region", "connection")}.get(
-        graph.kind, ("node", "edge")
-    )
+    _, node, edge = words_of(graph.kind)
     links = count_edges(graph)
     return f"{graph.n:,} {node}{'s' * (graph.n != 1)}, {links:,} {edge}{'s' * (links != 1)}"
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.explain.text import connections, factor_text
-from isonn.graphs.graph import GraphSet
+from isonn.graphs.graph import GraphSet, words_of
 from isonn.graphs.io.target_column import unit_of
 from isonn.report.draw import is_dense, shortened
 from isonn.targets import Target
@@ -40,12 +40,12 @@ class Naming:
     def of(cls, graphs: GraphSet) -> Naming:
         """Return the names of a set."""
         word = "label" if graphs.y is not None and graphs.y.ndim == 2 else "class"
-        return cls(graphs.class_names, graphs.target_names, noun_of(graphs.kind), word)
+        return cls(graphs.class_names, graphs.target_names, words_of(graphs.kind)[0], word)
 
     @classmethod
     def of_explanation(cls, explanation: Any) -> Naming:
         """Return the names that an explanation carries."""
-        names, noun = explanation.class_names, noun_of(explanation.graph.kind)
+        names, noun = explanation.class_names, words_of(explanation.graph.kind)[0]
         if explanation.target.exclusive:
             return cls(names, noun=noun)
         return cls(targets=tuple(str(names[column]) for column in sorted(names)), noun=noun, word="label")
@@ -91,11 +91,6 @@ class Naming:
 def side(name: str) -> str:
     """Return what follows the number of graphs of a class: "mutagenic", "of class 1"."""
     return f"of {name}" if name.startswith(("class ", "label ")) else name
-
-
-def noun_of(kind: str) -> str:
-    """Return the noun for a graph of a kind."""
-    return {"molecules": "molecule", "connectomes": "brain network"}.get(kind, "graph")
 
 
 def region_names(reason: Any) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.graphs.columns import count_components, ends_of
-from isonn.graphs.graph import GraphSet
+from isonn.graphs.graph import GraphSet, words_of
 from isonn.packing import Floats, IntArray, stored_array
 from isonn.plugins import Registry
 
@@ -48,20 +48,23 @@ class Terms(ABC):
 
 
 class SizeCounts(Terms):
-    """Nodes, edges, nodes by degree, and independent cycles.
+    """Nodes, edges, nodes by degree, and independent cycles; those of molecules are called atoms and bonds.
 
     Cycles are edges - nodes + connected components. Trees read these terms; for sums they say nothing that pieces do
     not.
     """
 
-    names = (
-        "nodes",
-        "edges",
-        *(f"nodes with {degree} neighbour{'s' * (degree != 1)}" for degree in range(DEGREE_BINS - 1)),
-        f"nodes with {DEGREE_BINS - 1} or more neighbours",
-        "cycles",
-    )
     shared = 2 + DEGREE_BINS
+
+    def __init__(self, kind: str = "") -> None:
+        _, node, edge = words_of(kind)
+        self.names = (
+            f"{node}s",
+            f"{edge}s",
+            *(f"{node}s with {degree} neighbour{'s' * (degree != 1)}" for degree in range(DEGREE_BINS - 1)),
+            f"{node}s with {DEGREE_BINS - 1} or more neighbours",
+            "cycles",
+        )
 
     def table(self, graphs: GraphSet) -> Floats:
         """Return the counts of graphs."""
@@ -87,7 +90,7 @@ def terms_of(kind: str) -> list[Terms]:
     """Return the terms of a kind of graphs: their size, then those of the kind."""
     # without its extra a kind would lose columns that a model reads, so that is an error
     terms = TERMS.named(kind, "terms") if kind in TERMS.later else TERMS.find(kind)
-    return [SizeCounts(), *([] if terms is None else [terms])]
+    return [SizeCounts(kind), *([] if terms is None else [terms])]
 
 
 def term_names(kind: str) -> list[str]:
@@ -155,7 +158,7 @@ class NumberTerms:
     @classmethod
     def learn(cls, table: Floats, blocks: int) -> NumberTerms:
         """Learn the features from all terms of the training graphs."""
-        first = len(SizeCounts.names)
+        first = len(SizeCounts().names)
         further = table[:, first:]
         known = np.isfinite(further)
         count = np.maximum(known.sum(axis=0), 1)

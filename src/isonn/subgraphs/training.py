@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from isonn.errors import IsoNNWarning
+from isonn.graphs.graph import words_of
 from isonn.heads import (
     Distinct,
     Head,
@@ -87,8 +88,8 @@ class Training:
         distinct = Distinct.of(inputs, self.weights)
         if number := distinct.disagreeing(self.targets):
             warnings.warn(
-                f"{number} of {len(distinct.rows)} distinct graphs of {self.name} occur more than once, with different "
-                f"targets; check them, or merge repeats before fitting",
+                f"{number} of {len(distinct.rows)} distinct {words_of(self.survey.kind)[0]}s of {self.name} occur more "
+                f"than once, with different targets; check them, or merge repeats before fitting",
                 IsoNNWarning,
                 stacklevel=3,
             )

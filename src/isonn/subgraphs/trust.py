@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from isonn.conformal import Conformal
 from isonn.domain import EQUAL, Domain, Examples, Limits, strongest_pieces
 from isonn.errors import InputError
-from isonn.graphs.graph import GraphSet
+from isonn.graphs.graph import GraphSet, words_of
 from isonn.graphs.stream import GraphStream
 from isonn.heads import Distinct, Inputs
 from isonn.packing import Floats, below, prefixed
@@ -105,6 +105,7 @@ class Trust:
             self.limits.outside(terms, term_names(model.kind)),
             lambda i: unseen_pieces(vectorizer, graphs[i : i + 1]),
             lambda i: [] if examples is None else examples.neighbours(similarity[i], reference[i], pieces[i], name_of),
+            words_of(model.kind)[0],
         )
         return outputs, self.references.signals(near) if numeric else None, domain
 
