@@ -71,6 +71,8 @@ def test_matrices_labels_and_numbers(mutag, start):
     graph = as_json(mutag[0], mutag.node_label_names)
     row = client.post("/v1/predict", json={"model": "labels", "graphs": [graph]}).json()["predictions"][0]
     assert row["predicted"] == dict(zip(("mutagenic", "large"), labels.predict(mutag[:1])[0].tolist(), strict=True))
+    answer = client.post("/v1/explain", json={"model": "labels", "graphs": [graph]}).json()["explanations"][0]
+    assert answer["predicted"] == row["predicted"]
     row = client.post("/v1/predict", json={"model": "numbers", "graphs": [graph]}).json()["predictions"][0]
     assert row == {"predicted": pytest.approx(numbers.predict(mutag[:1])[0], abs=1e-12)}
     for name, body in (("aligned", {"matrices": matrices[:1].tolist()}), ("numbers", {"graphs": [graph]})):

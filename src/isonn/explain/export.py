@@ -50,11 +50,11 @@ def as_dict(e: Explanation, without: bool = True) -> dict[str, Any]:
         predict_without(e.reasons)
     names = [str(e.class_names.get(value, value)) for value in e.classes.tolist()]
     answers = dict(zip(names, e.probabilities.tolist(), strict=True))
-    decided = e.target.decide(e.probabilities[None])[0]
+    decided = np.asarray(e.target.decide(e.probabilities[None])[0]).tolist()
     return {
         "id": e.graph.id,
         "smiles": str(e.graph.row["smiles"]) if "smiles" in e.graph.row else None,
-        "predicted": decided.tolist() if isinstance(decided, (np.ndarray, np.generic)) else decided,
+        "predicted": dict(zip(names, decided, strict=True)) if isinstance(decided, list) else decided,
         "values" if e.target.numeric else "probabilities": answers,
         "explained": names[e.column],
         "score": e.score,

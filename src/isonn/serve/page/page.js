@@ -135,7 +135,7 @@ function nameOfValue(value) {
 function predicted(answer) {
   if (numeric()) return measured(answersOf(answer)[answer.explained]);
   if (typeof answer.predicted !== "object") return nameOfValue(answer.predicted);
-  return state.model.outputs.filter((_, i) => answer.predicted[i]).map(one => spoken(one.name)).join(", ") || "no label";
+  return state.model.outputs.filter(one => answer.predicted[one.name]).map(one => spoken(one.name)).join(", ") || "no label";
 }
 
 function waterfall(answer) {
