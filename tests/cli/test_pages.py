@@ -57,7 +57,7 @@ def test_explaining_labels_says_when_none_is_predicted(made, tmp_path: Path):
     command = ("explain", tmp_path / "model", made[1], "--graph", number)
     assert f"Graph {number}: no label (most likely" in call(*command).stdout
     (facts,) = json.loads(call(*command, "--json").stdout)["graphs"]
-    assert facts["predicted"] == [0, 0]
+    assert facts["predicted"] == {"0": 0, "1": 0}
     assert facts["explained"] in ("0", "1")
     less = int(clf.predict_proba(graphs[number : number + 1])[0].argmin())
     assert "most likely" not in call(*command, "--label", less).stdout
