@@ -112,6 +112,9 @@ def test_predict_and_explain_use_the_confounds_of_the_table(model, folder, tmp_p
     done = run("explain", model, folder, "--out", page, "--graph", 0, "--select", "suffix=relmat")
     assert done.returncode == 0, done.stderr
     assert "red-blue" in page.read_text()
+    second = isonn.load(str(folder)).ids[1]
+    assert run("explain", model, folder, "--graph", second).stdout == run("explain", model, folder, "--graph", 1).stdout
+    assert "graph sub is the id of 0 graphs" in run("explain", model, folder, "--graph", "sub").stderr
 
 
 def test_findings_are_printed_and_written(model, folder, tmp_path):

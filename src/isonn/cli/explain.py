@@ -22,11 +22,11 @@ def explain(
     ],
     out: Annotated[Path | None, new_path(None, "HTML page to write", default="print the reasons")] = None,
     graph: Annotated[
-        list[int] | None,
+        list[str] | None,
         option(
             None,
-            "Index of a graph or row, from 0, as in predictions; may be repeated.",
-            metavar="INDEX",
+            "A graph by its number from 0, as in predictions, or by its id; may be repeated.",
+            metavar="GRAPH",
             default="the first 20",
         ),
     ] = None,

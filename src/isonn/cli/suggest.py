@@ -17,7 +17,7 @@ def suggest(
     model: opt.Model,
     graph: Annotated[str, argument("GRAPH", "A SMILES, or a dataset or path with --graph.")],
     goal: opt.Goal = None,
-    number: Annotated[int, option(None, "Index of a graph or row of a dataset, from 0.", "--graph", min=0)] = 0,
+    number: Annotated[str, option(None, "A graph of a dataset by its number from 0, or by its id.", "--graph")] = "0",
     label: opt.Label = None,
     steps: Annotated[int, option(None, "Most edits of a suggestion.", min=1, max=3)] = 2,
     top: Annotated[int, option(None, "Most suggestions.", min=1, max=50)] = 10,
@@ -28,17 +28,14 @@ def suggest(
 
     Of several labels or columns, --label names the one that --goal is about.
     """
-    from isonn.errors import InputError
     from isonn.explain.explanation import column_of, output_names
     from isonn.explain.suggest import read_goal
     from isonn.graphs.io.target_column import unit_of
+    from isonn.report.explain_page import places_of
 
     clf = model_with(model, "suggest", "suggestions need a model of --method isonn-subgraph")
     graphs = given_graphs([graph], clf)
-    rows = graphs.table["row"].tolist() if "row" in graphs.table else list(range(len(graphs)))
-    if number not in rows:
-        raise InputError(f"--graph {number} is out of range: {graphs.name} has graphs 0 to {max(rows)}")
-    given = graphs[[rows.index(number)]]
+    given = graphs[places_of(graphs, [number])]
     predicted = clf.predict(given)[0]
     wanted = read_goal(clf, goal, predicted)
     names, column = output_names(clf.target_, clf.label_names_), None

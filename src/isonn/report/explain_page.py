@@ -34,7 +34,7 @@ _KICKER = "isonn explanation"
 def explained_cases(
     clf: Any,
     graphs: GraphSet,
-    numbers: Sequence[int] | None = None,
+    numbers: Sequence[int | str] | None = None,
     source: Path | None = None,
     label: Any = None,
 ) -> Cases:
@@ -42,12 +42,12 @@ def explained_cases(
 
     Args:
         clf: a fitted model.
-        numbers: which graphs; None uses the first few.
+        numbers: which graphs, by number or id; None uses the first few.
         source: file of the model.
         label: the class or column to explain; None explains the predicted one.
     """
     graphs = _named(graphs, clf)
-    chosen = _numbers(graphs, numbers)
+    chosen = places_of(graphs, numbers) if numbers else list(range(min(FIRST, len(graphs))))
     check_takes(clf, graphs[chosen], source or Path("the model"))
     models = PageModels(graphs, clf, [(clf, np.array(chosen))], training_words(clf, graphs[chosen]))
     return Cases(models, chosen, label)
@@ -56,7 +56,7 @@ def explained_cases(
 def explain_page(
     clf: Any,
     graphs: GraphSet,
-    numbers: Sequence[int] | None = None,
+    numbers: Sequence[int | str] | None = None,
     source: Path | None = None,
     label: Any = None,
     suggest: str | None = None,
@@ -111,20 +111,23 @@ def _named(graphs: GraphSet, clf: Any) -> GraphSet:
     return graphs
 
 
-def _numbers(graphs: GraphSet, numbers: Sequence[int] | None) -> list[int]:
-    if numbers is None or not numbers:
-        return list(range(min(FIRST, len(graphs))))
-    rows = graphs.table.get("row")  # the numbers of a table with unusable rows, as in predictions
-    places = {int(row): place for place, row in enumerate(range(len(graphs)) if rows is None else rows.tolist())}
-    for number in numbers:
-        if number not in places:
-            last = max(places)
-            if 0 <= number < last:
+def places_of(graphs: GraphSet, asked: Sequence[int | str]) -> list[int]:
+    """Return the places of graphs that are named by their numbers, as in predictions, or by their ids."""
+    rows = graphs.table.get("row")  # the numbers of a table with unusable rows
+    numbers = {str(number): place for place, number in enumerate(range(len(graphs)) if rows is None else rows.tolist())}
+    ids = [] if graphs.ids is None else graphs.ids.tolist()
+    places = []
+    for name in map(str, asked):
+        if name not in numbers and ids.count(name) != 1:
+            last = max(map(int, numbers))
+            if name.isdecimal() and int(name) < last:
                 raise InputError(
-                    f"row {number} of {graphs.name} was left out, so it cannot be explained; correct the row"
+                    f"row {name} of {graphs.name} was left out, so it cannot be explained; correct the row"
                 )
-            raise InputError(f"graph {number} is out of range: {graphs.name} has graphs 0 to {last}")
-    return [places[number] for number in dict.fromkeys(numbers)]
+            why = "is out of range" if name.removeprefix("-").isdecimal() else f"is the id of {ids.count(name)} graphs"
+            raise InputError(f"graph {name:.60} {why}: {graphs.name} has graphs 0 to {last}")
+        places.append(numbers[name] if name in numbers else ids.index(name))
+    return list(dict.fromkeys(places))
 
 
 def _first_screen(cases: Cases) -> tuple[str, Header]:
