@@ -57,6 +57,10 @@ def test_a_models_findings_name_the_planted_sub_network(study, atlas, clf):
     assert {name for one in found.connections[:6] for name in (one.region_1, one.region_2)} == planted_names(
         study, atlas
     )
+    assert findings(clf).about == found.about
+    words = {"patient": "depressed", "control": "not depressed"}
+    renamed = clone(clf).fit(study.graphs, [words[value] for value in study.graphs.y.tolist()])
+    assert findings(renamed).about == "connections that speak for depressed"
     against = findings(clf, label="control")
     np.testing.assert_allclose(against.weights, -found.weights)
     assert against.subnetworks[0].weight == -found.subnetworks[0].weight

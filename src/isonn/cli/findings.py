@@ -34,8 +34,8 @@ def findings(
 ) -> None:
     """List the sets of regions and connections that a model of connectomes found, with effect sizes and p-values.
 
-    They are those of the last class, unless --label names another class or target. A .csv file holds the connections;
-    the sets are in NAME-sets.csv beside it.
+    They are those of the positive one of two classes, or of the last class, unless --label names another class or
+    target. A .csv file holds the connections; the sets are in NAME-sets.csv beside it.
     """
     import json
     from dataclasses import asdict

@@ -18,6 +18,7 @@ from isonn.explain.explanation import Explanation, column_of, output_names
 from isonn.files import atomic_file
 from isonn.graphs.convert import as_graphset
 from isonn.report.words import short_names
+from isonn.targets import positive_of
 
 NAN = float("nan")
 
@@ -211,7 +212,8 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
     Args:
         source: an explanation of one subject, a fitted `AlignedClassifier` or `AlignedRegressor`, or a pipeline that
             ends with one.
-        label: for a model, the class (or column of y) they speak for; None uses the last.
+        label: for a model, the class (or column of y) they speak for; None uses the positive one of two
+            classes ("autism" beside "no autism"), else the last.
         atlas: anything `as_atlas` takes, for networks and coordinates; region names must be those of the model. None
             uses those of the training graphs.
         top: maximum number of connections.
@@ -236,8 +238,12 @@ def findings(source: Any, label: Any = None, *, atlas: Any = None, top: int = 50
         atlas = atlas_of(model.model_.layout.names, atlas)
     elif model.networks_ is not None or model.coordinates_ is not None:
         atlas = Atlas(model.model_.layout.names, model.coordinates_, model.networks_)
-    classes, last = model.target_.classes, len(model.target_.classes) - 1
-    column = last if label is None else column_of(classes, label, output_names(model.target_, model.label_names_))
+    target = model.target_
+    if label is not None:
+        column = column_of(target.classes, label, output_names(target, model.label_names_))
+    else:
+        last = len(target.classes) - 1
+        column = positive_of(target.classes) if target.exclusive and last == 1 else last
     view = _View(model, column, atlas)
     weights = view.matrix()
     result = Findings(
