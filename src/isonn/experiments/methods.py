@@ -174,7 +174,7 @@ def resolve_methods(names: str | Iterable[str]) -> tuple[str, ...]:
         method for name in asked if name for method in (METHODS if name == ALL else [_full_name(name)])
     )
     if not chosen:
-        raise InputError(f"no method was named; name some of {', '.join(METHODS)}, or {ALL}")
+        raise InputError(f"no method was named; use some of {', '.join(_listed())}")
     return tuple(chosen)
 
 
@@ -228,16 +228,23 @@ def _full_name(name: str) -> str:
         return name
     if name.removesuffix(f"-{PAPER_EPOCHS}") in _OWN_EPOCHS:  # their stored results have the shorter name
         return name.removesuffix(f"-{PAPER_EPOCHS}")
-    raise InputError(f"{unknown_name('method', name, METHODS)}, and {ALL}")
+    raise InputError(unknown_name("method", name, METHODS, _listed()))
 
 
-def unknown_name(what: str, name: str, names: Collection[str]) -> str:
-    """Return the sentence about a name that does not exist, with the nearest of the names that do.
+def _listed() -> list[str]:
+    """Return the names for an error, which variants of the paper's methods would make too long to show whole."""
+    return [*(name for name, method in METHODS.items() if method.variant_of is None), ALL]
+
+
+def unknown_name(what: str, name: str, names: Collection[str], listed: Collection[str] | None = None) -> str:
+    """Return the sentence about a name that does not exist: the nearest of the names that do, or those to list.
 
     Example:
         >>> unknown_name("method", "sise", ["size", "gcn"])
-        "there is no method 'sise'; did you mean size? Known methods are size, gcn"
+        "there is no method 'sise'; did you mean size?"
+        >>> unknown_name("method", "xgb", ["size", "gcn"])
+        "there is no method 'xgb'; use one of size, gcn"
     """
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
-    meant = f"; did you mean {near[0]}? Known" if near else "; known"
-    return f"there is no {what} {name!r}{meant} {what}s are {', '.join(names)}"
+    others = f"did you mean {near[0]}?" if near else f"use one of {', '.join(names if listed is None else listed)}"
+    return f"there is no {what} {name[:15]!r}; {others}"
