@@ -306,6 +306,27 @@ def test_sample_weights_are_checked_and_used():
     assert heavy[:, 1].mean() > plain[:, 1].mean()
 
 
+def test_graphs_of_weight_0_are_left_out():
+    graphs = planted_connectomes(n_subjects=60, n_regions=12, effect=0.8, seed=1).graphs
+    weights, groups = np.arange(60) % 4, np.arange(60) // 3
+    kept = np.flatnonzero(weights)
+    clf = isonn.AlignedClassifier(**FAST)
+    given = clf.fit(graphs, confounds=["age", "site"], groups=groups, sample_weight=weights)
+    probabilities, scores = given.predict_proba(graphs), given.held_out_score_
+    clf.fit(graphs[kept], confounds=["age", "site"], groups=groups[kept], sample_weight=weights[kept])
+    np.testing.assert_allclose(clf.predict_proba(graphs), probabilities)
+    assert clf.held_out_score_ == scores
+
+
+def test_columns_with_other_numbers_of_known_targets_are_fitted_together():
+    draw = np.random.default_rng(0)
+    matrices, y = matrices_with(REGIONS, g=130)
+    numbers = np.column_stack([y + 0.5 * draw.normal(size=130), y + 0.5 * draw.normal(size=130)])
+    numbers[100:, 1] = np.nan  # so few that small folds are drawn more often
+    reg = isonn.AlignedRegressor(**FAST).fit(matrices, numbers)
+    assert reg.held_out_score_["pearson"] > 0.5
+
+
 def test_the_held_out_score_of_noise_is_that_of_a_coin():
     scores = []
     for seed in range(16):

@@ -69,7 +69,7 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
                 None uses the column ``subject`` of connectomes with several sessions. Graphs of a group stay in one
                 inner fold. If every group has one target, whole groups are exchanged in
                 permutations; otherwise graphs are exchanged within groups.
-            sample_weight: one weight per graph.
+            sample_weight: one weight per graph; 0 leaves it out.
 
         Returns:
             The fitted estimator.
@@ -85,20 +85,24 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         self._fitted = False
         self.seed_ = resolve_seed(self.random_state)
         graphs, targets = self._start(with_confounds(as_graphset(X), confounds), y)
+        given = self._weights(sample_weight, targets)
+        kept = np.arange(len(graphs)) if given is None else np.flatnonzero(given)
+        blocks = as_groups(groups, graphs, kept)
+        if given is not None and len(kept) < len(graphs):
+            graphs, targets, given = graphs[kept], targets[kept], given[kept]
         source = _source(self.confounds_from, targets, self.target_)
         encoder, cells = Encoder.learn(graphs, self.scale, source, self.harmonize, self.squared)
         self.size_ = encoder.layout.n
         self.networks_, self.coordinates_ = encoder.layout.anatomy(graphs)
-        given = self._weights(sample_weight, targets)
         removed, columns = encoder.adjustment.confounds, self.target_.columns(targets)
         study = Sample(
             cells,
             columns,
-            np.ones(len(targets)) if given is None else np.maximum(given, 1e-9),
+            np.ones(len(targets)) if given is None else given,
             self.target_.numeric,
             encoder.adjustment.matrix(graphs),
             source,
-            Exchange.of(as_groups(groups, graphs), columns, confound_strata(removed, graphs)),
+            Exchange.of(blocks, columns, confound_strata(removed, graphs)),
         )
         names = column_names(self.target_, self.label_names_)
         check_determined(study.confounds, columns, [confound.name for confound in removed], names)
@@ -121,7 +125,9 @@ class AlignedEstimator(TransformerMixin, GraphEstimator):
         splits = max(len(column.held_out) for column in columns)
         held_out = np.zeros((splits, *study.columns.shape))  # where a target is unknown, nothing reads it
         for number, column in enumerate(columns):
-            held_out[:, study.rows(number), number] = column.held_out
+            rows = study.rows(number)
+            # columns of fewer known graphs may have more splits; those of others repeat
+            held_out[:, rows, number] = np.resize(column.held_out, (splits, len(rows)))
         outputs = _outputs(held_out, study, self.target_)
         self.held_out_score_ = held_out_score(held_out, study.columns, outputs, self.target_)
         self._conformal = _held_out_errors(held_out @ outputs.T, study, self.target_)

@@ -78,8 +78,8 @@ def _renumbered(codes: IntArray | None, rows: IntArray) -> IntArray | None:
     return None if codes is None else np.unique(codes[rows], return_inverse=True)[1].reshape(-1)
 
 
-def as_groups(groups: Any, graphs: GraphSet) -> IntArray | None:
-    """Return the number of the group of each graph; ``groups`` are values, or a column of the table by name.
+def as_groups(groups: Any, graphs: GraphSet, kept: IntArray | None = None) -> IntArray | None:
+    """Return the number of the group of each graph (that is kept); ``groups`` are values, or a column of the table.
 
     None stands for the column ``subject`` of connectomes with several sessions, if there is one.
     """
@@ -96,11 +96,12 @@ def as_groups(groups: Any, graphs: GraphSet) -> IntArray | None:
         values = np.asarray(groups)
     if values.shape != (len(graphs),):
         raise InputError(f"groups have shape {values.shape} for {len(graphs)} graphs; give one group per graph")
+    values = values if kept is None else values[kept]
     codes = np.unique(values.astype(np.str_), return_inverse=True)[1].reshape(-1).astype(np.int64)
     if codes.max() == len(codes) - 1:
         return None  # every graph is a group of its own
     if codes.max() < 1:
-        raise InputError(f"all {len(graphs)} graphs belong to one group; give at least two groups")
+        raise InputError(f"all {len(codes)} graphs belong to one group; give at least two groups")
     return codes
 
 
