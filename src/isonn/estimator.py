@@ -33,7 +33,7 @@ from isonn.model_files import Saved
 from isonn.packing import mix64
 from isonn.params import check_sample_weight
 from isonn.scores import score
-from isonn.targets import Classes, Labels, Numbers, Target, as_y
+from isonn.targets import Classes, Labels, Numbers, Target, as_y, names_of_columns
 
 
 class GraphEstimator(Saved, Judged, BaseEstimator):
@@ -180,9 +180,8 @@ class GraphEstimator(Saved, Judged, BaseEstimator):
         targets = self._encode(y, len(graphs))
         self.size_ = _room(getattr(self, "size", None), int(graphs.sizes.max()))
         self.label_names_ = {"node": dict(graphs.node_label_names), "edge": dict(graphs.edge_label_names)}
-        if y is graphs.y:
-            self.label_names_["target"] = dict(enumerate(graphs.target_names))
-            self.label_names_["class"] = dict(graphs.class_names)
+        self.label_names_["target"] = dict(enumerate(graphs.target_names)) if y is graphs.y else names_of_columns(y)
+        self.label_names_["class"] = dict(graphs.class_names) if y is graphs.y else {}
         self.standardize_ = standardization_of(graphs) if graphs.kind == "molecules" else None
         self._remember(graph_hashes(graphs))
         return graphs, targets

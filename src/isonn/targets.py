@@ -493,6 +493,11 @@ def as_y(y: ArrayLike, g: int) -> NDArray[Any]:
     return _with_gaps(values) if values.dtype.kind == "O" else values
 
 
+def names_of_columns(y: Any) -> dict[Any, str]:
+    """Return the names of the columns of ``y`` if it is a table such as a DataFrame."""
+    return dict(enumerate(map(str, getattr(y, "columns", ()))))
+
+
 def _with_gaps(values: NDArray[Any]) -> NDArray[Any]:
     """Convert numbers mixed with None to floats with NaN; keep strings as objects."""
     flat = values.reshape(-1).tolist()

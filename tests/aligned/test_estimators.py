@@ -306,6 +306,13 @@ def test_sample_weights_are_checked_and_used():
     assert heavy[:, 1].mean() > plain[:, 1].mean()
 
 
+def test_columns_of_a_table_of_labels_name_them():
+    pandas = pytest.importorskip("pandas")
+    matrices, y = matrices_with(REGIONS)
+    labels = isonn.AlignedClassifier(**FAST).fit(matrices, pandas.DataFrame({"ill": y, "old": np.arange(40) % 2}))
+    assert labels.explain(matrices[0], label="old").class_names == {0: "ill", 1: "old"}
+
+
 def test_graphs_of_weight_0_are_left_out():
     graphs = planted_connectomes(n_subjects=60, n_regions=12, effect=0.8, seed=1).graphs
     weights, groups = np.arange(60) % 4, np.arange(60) // 3

@@ -20,6 +20,7 @@ from isonn.graphs.stream import GraphStream
 from isonn.subgraphs.levels import DistinctRows
 from isonn.subgraphs.terms import term_table
 from isonn.subgraphs.views import COLUMNS, View
+from isonn.targets import names_of_columns
 
 #: Weights of the two directions of an edge may differ by this share: matrices of `numpy.corrcoef` do, by rounding.
 SYMMETRY = 1e-8
@@ -108,8 +109,7 @@ class Survey:
         """Return the names; of a ``y`` that does not come from the graphs, those of its columns if it is a table."""
         if y is None:
             return self.label_names
-        columns = dict(enumerate(map(str, getattr(y, "columns", ()))))
-        return {**self.label_names, "target": columns, "class": {}}
+        return {**self.label_names, "target": names_of_columns(y), "class": {}}
 
 
 def columns_of(views: tuple[View, ...], graphs: GraphSet) -> list[str]:
