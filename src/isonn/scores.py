@@ -110,8 +110,9 @@ def held_out_scores(
     known, positive = np.isfinite(columns), columns == 1
     if target.numeric:
         for column, truth, answer in zip(scores, columns.T, answers.T, strict=True):
-            values = len(np.unique(truth[np.isfinite(truth)]))  # not rows: repeats of graphs change no score
-            if (column["pearson"] or 0) < 0 and answer.std() * values < 2 * np.nanstd(truth):
+            there = np.isfinite(truth)
+            values = len(np.unique(truth[there]))  # not rows: repeats of graphs change no score
+            if (column["pearson"] or 0) < 0 and answer[there].std() * values < 2 * truth[there].std():
                 column["pearson"] = None  # only the mean of the others, which falls where a left out value is large
         mean = mean_score(scores)
         overall = _present(mean, "rmse", "mae", "r2", "pearson")

@@ -285,7 +285,7 @@ def regression_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def window_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of the paper's model, with template cards."""
+    """The report of the paper's model."""
     import isonn
 
     graphs = isonn.load("MUTAG")
