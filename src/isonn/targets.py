@@ -463,7 +463,7 @@ def target_kind(y: NDArray[Any]) -> str:
         values = y.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"y has several columns and holds {y.flat[0]!r}; use columns of 0 and 1, or of numbers"
+            f"y has several columns and holds {y.ravel().tolist()[0]!r}; use columns of 0 and 1, or of numbers"
         ) from error
     return "labels" if np.isin(values[~np.isnan(values)], (0, 1)).all() else "numbers"
 

@@ -306,6 +306,29 @@ def test_sample_weights_are_checked_and_used():
     assert heavy[:, 1].mean() > plain[:, 1].mean()
 
 
+def test_the_order_of_nodes_of_networkx_changes_no_prediction():
+    networkx = pytest.importorskip("networkx")
+    matrices, y = matrices_with(REGIONS, n=12)
+    draw = np.random.default_rng(0)
+
+    def converted(matrix, nodes):
+        graph = networkx.Graph()
+        graph.add_nodes_from(nodes)
+        graph.add_weighted_edges_from((i, j, matrix[i, j]) for i in range(12) for j in range(i))
+        return graph
+
+    in_order = [converted(matrix, range(12)) for matrix in matrices]
+    mixed = [converted(matrix, draw.permutation(12).tolist()) for matrix in matrices]
+    apart = [networkx.relabel_nodes(graph, lambda node, i=i: 12 * i + node) for i, graph in enumerate(in_order)]
+    expected = isonn.AlignedClassifier(**FAST).fit(in_order, y).predict_proba(in_order)
+    for training in (in_order, mixed, [*mixed[:1], *in_order[1:]]):
+        clf = isonn.AlignedClassifier(**FAST).fit(training, y)
+        for graphs in (in_order, mixed):
+            np.testing.assert_allclose(clf.predict_proba(graphs), expected)
+    clf.fit(apart, y)  # of ids that differ between graphs, the order counts
+    np.testing.assert_allclose(clf.predict_proba(apart), expected)
+
+
 def test_columns_of_a_table_of_labels_name_them():
     pandas = pytest.importorskip("pandas")
     matrices, y = matrices_with(REGIONS)

@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 
 import isonn
 from isonn.errors import InputError, IsoNNWarning
+from isonn.graphs import GraphSet
 from isonn.graphs.convert import as_graphset
 
 nx = pytest.importorskip("networkx")
@@ -406,6 +407,15 @@ def test_nodes_of_networkx_in_another_order_keep_their_ids():
     assert not converted.has_named_nodes  # ids are no names in words
     assert as_graphset([nx.path_graph(3)]).node_names is None
     assert as_graphset([nx.grid_2d_graph(1, 2)])[0].node_names.tolist() == ["(0, 0)", "(0, 1)"]
+
+
+def test_graphs_of_networkx_with_and_without_ids_of_their_own_are_joined():
+    plain, cut_out = as_graphset([nx.path_graph(3)]), as_graphset([nx.Graph([(7, 3)])])
+    assert GraphSet.concat([plain, cut_out]).node_names.tolist() == ["0", "1", "2", "7", "3"]
+    assert as_graphset([plain[0], cut_out[0]]).node_names.tolist() == ["0", "1", "2", "7", "3"]
+    named = as_graphset([nx.Graph([("a", "b")])])
+    with pytest.raises(InputError, match="has node_names where graphs has none"):
+        GraphSet.concat([plain, named])
 
 
 def test_an_explanation_names_the_ids_of_networkx():

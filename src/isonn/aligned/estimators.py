@@ -362,8 +362,9 @@ class AlignedClassifier(AlignedEstimator, GraphClassifier):
     training graphs only. They are combined with single connections and a ridge part for effects that are spread out,
     and inner folds choose how many of each. The score is a sum over connections, so explanations add up exactly.
 
-    Matrices of the same size are aligned by position, graphs with node names by name, and graphs of different sizes by
-    node label. If a graph lacks a region, its connections count as average. Weights may have any sign.
+    Matrices of the same size are aligned by position, graphs with node names (or ids of NetworkX that all share) by
+    name, and graphs of different sizes by node label. If a graph lacks a region, its connections count as average.
+    Weights may have any sign.
 
     Args:
         k: regions per set, one size or several; 2 stands for single connections.

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isonn.errors import InputError, IsoNNWarning
+from isonn.graphs.columns import are_numbers, numbers_of_nodes
 from isonn.graphs.graph import GraphSet
 from isonn.packing import Floats, IntArray
 from isonn.targets import values_from_json, values_to_json
@@ -57,12 +58,14 @@ class Layout:
     def learn(cls, graphs: GraphSet, scale: str) -> Layout:
         """Learn the layout from the training graphs."""
         align = _alignment(graphs)
-        if align == "order":
-            regions = np.arange(int(graphs.sizes.max()))
-        else:
+        regions: NDArray[Any] = np.arange(int(graphs.sizes.max()))
+        if align != "order":
             regions = np.unique(_keys(graphs, align))
+        if align == "names":  # in the order of the atlas, not the alphabet
             first = _keys(graphs[:1], align)
-            if align == "names" and len(first) == len(regions):  # in the order of the atlas, not the alphabet
+            if _are_positions(regions):
+                regions = np.arange(len(regions)).astype(regions.dtype)
+            elif len(first) == len(regions):
                 regions = first
         off = np.ones(1)
         if graphs.weights is not None:
@@ -123,7 +126,10 @@ class Layout:
                     f"graph {i} of {len(graphs)} has {graphs.sizes[i]} regions, but the training graphs had {self.n}; "
                     f"give matrices of the same atlas"
                 )
-            return np.arange(graphs.node_offsets[-1]) - np.repeat(graphs.node_offsets[:-1], graphs.sizes)
+            if self.align == "order" and graphs.node_names is not None:
+                if _are_positions(graphs.node_names.reshape(len(graphs), self.n)):
+                    return graphs.node_names.astype(np.int64)
+            return numbers_of_nodes(graphs.sizes)
         keys = _keys(graphs, self.align)
         order = np.argsort(self.regions, kind="stable")
         at = np.minimum(np.searchsorted(self.regions[order], keys), self.n - 1)
@@ -132,8 +138,8 @@ class Layout:
         if (shared == 0).any():
             i = int((shared == 0).argmax())
             raise InputError(
-                f"graph {i} of {len(graphs)} has no region of the training graphs (its first is {keys[0]!r}, theirs "
-                f"{self.regions[0]!r}); give matrices of the same atlas"
+                f"graph {i} of {len(graphs)} has no region of the training graphs (its first is {keys[0].item()!r}, "
+                f"theirs {self.regions[0].item()!r}); give matrices of the same atlas"
             )
         return region
 
@@ -227,9 +233,14 @@ def _pairs(n: int, directed: bool) -> tuple[IntArray, IntArray]:
 
 
 def _alignment(graphs: GraphSet) -> str:
-    """Return how the nodes of the training graphs are identified: "names", "order" or "labels"."""
-    if _identify(graphs, graphs.node_names):
-        return "names"
+    """Return how the nodes of the training graphs are identified: "names", "order" or "labels".
+
+    Numbers, such as the ids of NetworkX, identify regions only if all graphs share some.
+    """
+    if graphs.node_names is not None and _identify(graphs, graphs.node_names):
+        shared = np.unique(graphs.node_names, return_counts=True)[1].max() == len(graphs)
+        if shared or not are_numbers(graphs.node_names):
+            return "names"
     if (graphs.sizes == graphs.sizes[0]).all():
         return "order"
     if _identify(graphs, graphs.node_labels):
@@ -246,6 +257,11 @@ def _identify(graphs: GraphSet, column: NDArray[Any] | None) -> bool:
         return False
     owner, (values, code) = np.repeat(np.arange(len(graphs)), graphs.sizes), np.unique(column, return_inverse=True)
     return len(np.unique(owner * len(values) + code.reshape(-1))) == len(owner)
+
+
+def _are_positions(names: NDArray[Any]) -> bool:
+    """Return whether the last axis holds the numbers from 0 in any order, as the nodes of NetworkX do."""
+    return bool((np.sort(names, axis=-1) == np.sort(np.arange(names.shape[-1]).astype(np.str_))).all())
 
 
 def _keys(graphs: GraphSet, align: str) -> NDArray[Any]:

@@ -67,7 +67,7 @@ class Source:
             y = np.asarray(graphs.y, dtype=np.float64)
         except ValueError:
             raise InputError(
-                f"the target of {graphs.name} holds text such as {graphs.y.flat[0]!r}, not numbers"
+                f"the target of {graphs.name} holds text such as {graphs.y.ravel().tolist()[0]!r}, not numbers"
             ) from None
         return graphs.with_y(y.reshape(len(graphs), -1))
 

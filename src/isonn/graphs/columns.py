@@ -44,6 +44,21 @@ def by_first(labels: NDArray[Any]) -> IntArray:
     return np.argsort(first[code.reshape(-1)], kind="stable")
 
 
+def are_numbers(names: NDArray[np.str_]) -> bool:
+    """Return whether names of nodes are all numbers, such as the ids of another library."""
+    return bool(np.char.isdecimal(names).all())
+
+
+def numbers_of_nodes(sizes: IntArray) -> IntArray:
+    """Return the number of each node in its graph, given the sizes of graphs.
+
+    Example:
+        >>> numbers_of_nodes(np.array([2, 3])).tolist()
+        [0, 1, 0, 1, 2]
+    """
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
 def read_only_copy(values: Any) -> NDArray[Any]:
     """Return a read-only array, copied if the caller could still modify it."""
     array = np.asarray(values)

@@ -25,6 +25,7 @@ from isonn.graphs.columns import (
     OF_CELLS,
     OF_GRAPHS,
     OF_NODES,
+    are_numbers,
     columns_at,
     confound_columns,
     ends_of,
@@ -133,7 +134,7 @@ class Graph:
     @property
     def has_named_nodes(self) -> bool:
         """Whether nodes have names, rather than none or numbers such as the ids of another library."""
-        return self.node_names is not None and not all(name.isdecimal() for name in self.node_names.tolist())
+        return self.node_names is not None and not are_numbers(self.node_names)
 
     @cached_property
     def adjacency(self) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isonn.errors import InputError
-from isonn.graphs.columns import cell_order, offsets_of, read_only, take, weights_of
+from isonn.graphs.columns import are_numbers, cell_order, numbers_of_nodes, offsets_of, read_only, take, weights_of
 from isonn.graphs.graph import Graph, GraphSet
 
 
@@ -83,7 +83,10 @@ def join_graphs(graphs: Sequence[Graph], **columns: Any) -> GraphSet:
 
 
 def _join(graphs: Sequence[Graph], column: str) -> NDArray[Any] | None:
-    given = [(i, values) for i, graph in enumerate(graphs) if (values := getattr(graph, column)) is not None]
+    columns = [getattr(graph, column) for graph in graphs]
+    if column == "node_names":
+        columns = _named_alike(columns, [np.array([graph.n]) for graph in graphs])
+    given = [(i, values) for i, values in enumerate(columns) if values is not None]
     filled = [(i, values) for i, values in given if len(values)]
     if not filled:
         return None if not given else read_only(given[0][1])
@@ -108,10 +111,21 @@ def _join(graphs: Sequence[Graph], column: str) -> NDArray[Any] | None:
     return read_only(np.concatenate([other for _, other in filled]))
 
 
+def _named_alike(names: Sequence[NDArray[Any] | None], sizes: Sequence[NDArray[Any]]) -> list[NDArray[Any] | None]:
+    """Return the names of nodes; where others are numbers, such as ids of NetworkX, nodes without names have theirs."""
+    if not all(each is None or are_numbers(each) for each in names) or all(each is None for each in names):
+        return list(names)
+    return [
+        numbers_of_nodes(of).astype(np.str_) if each is None else each for each, of in zip(names, sizes, strict=True)
+    ]
+
+
 def difference(first: GraphSet, other: GraphSet) -> str | None:
     """Return why two sets cannot be joined, as a phrase to follow "the other set", or None if they can."""
     for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y"):
         ours, theirs = getattr(first, column), getattr(other, column)
+        if column == "node_names":
+            ours, theirs = _named_alike([ours, theirs], [first.sizes, other.sizes])
         called = "classes" if column == "y" else column
         if (ours is None) != (theirs is None):
             here, there = ("them", f"no {called}") if theirs is None else ("none", called)
@@ -121,7 +135,7 @@ def difference(first: GraphSet, other: GraphSet) -> str | None:
         if ours.shape[1:] != theirs.shape[1:]:
             return f"has {called} of shape {theirs.shape} where {first.name} has {ours.shape}"
         if (ours.dtype.kind == "U") != (theirs.dtype.kind == "U"):
-            return f"has {called} such as {theirs.flat[0]!r} where {first.name} has {ours.flat[0]!r}"
+            return f"has {called} such as {theirs.flat[0].item()!r} where {first.name} has {ours.flat[0].item()!r}"
     kinds = {"node_label_names": "node label", "edge_label_names": "edge label", "class_names": "class"}
     for column, called in kinds.items():
         ours, theirs = getattr(first, column), getattr(other, column)
@@ -148,6 +162,8 @@ def concat(sets: Sequence[GraphSet], name: str | None = None) -> GraphSet:
     joined: dict[str, Any] = {}
     for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y", "ids"):
         columns = [getattr(graphs, column) for graphs in sets]
+        if column == "node_names":
+            columns = _named_alike(columns, [graphs.sizes for graphs in sets])
         joined[column] = None if any(values is None for values in columns) else read_only(np.concatenate(columns))
     for names in ("node_label_names", "edge_label_names", "class_names"):
         joined[names] = {key: called for graphs in sets for key, called in getattr(graphs, names).items()}

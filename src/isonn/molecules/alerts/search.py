@@ -223,5 +223,7 @@ def _truth(clf: Any, y: NDArray[Any], column: int) -> NDArray[np.float64]:
         raise InputError("this model predicts several labels; give y with a column for each")
     unknown = ~np.isin(y, clf.classes_)
     if unknown.all():
-        raise InputError(f"y has classes such as {y[0]!r}, which this model does not know; use {clf.classes_.tolist()}")
+        raise InputError(
+            f"y has classes such as {y.tolist()[0]!r}, which this model does not know; use {clf.classes_.tolist()}"
+        )
     return np.where(unknown, np.nan, y == clf.classes_[column])
