@@ -126,9 +126,9 @@ class Layout:
                     f"graph {i} of {len(graphs)} has {graphs.sizes[i]} regions, but the training graphs had {self.n}; "
                     f"give matrices of the same atlas"
                 )
-            if self.align == "order" and graphs.node_names is not None:
-                if _are_positions(graphs.node_names.reshape(len(graphs), self.n)):
-                    return graphs.node_names.astype(np.int64)
+            ids = graphs.node_names if self.align == "order" else None
+            if ids is not None and _are_positions(ids.reshape(len(graphs), self.n)):
+                return ids.astype(np.int64)
             return numbers_of_nodes(graphs.sizes)
         keys = _keys(graphs, self.align)
         order = np.argsort(self.regions, kind="stable")
