@@ -64,7 +64,12 @@ def test_matrices_labels_and_numbers(mutag, start):
     several = replace(several, target_names=("mutagenic", "large"))
     labels = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(several)
     numbers = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0).fit(mutag[:60], mutag.sizes[:60])
-    client = start(create_app({"aligned": aligned, "labels": labels, "numbers": numbers}))
+    study = isonn.as_graphset(matrices).with_confounds({"age": np.arange(20) * 7 % 11, "site": np.arange(20) % 3})
+    adjusted = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(study, np.arange(20) % 2)
+    client = start(create_app({"aligned": aligned, "labels": labels, "numbers": numbers, "adjusted": adjusted}))
+    for model in client.get("/v1/models").json()["models"]:
+        given = client.post("/v1/explain", json={"model": model["name"], **model["example"]})
+        assert given.status_code == 200, given.text
     answer = client.post("/v1/predict", json={"model": "aligned", "matrices": matrices[:3].tolist()}).json()
     found = [list(row["probabilities"].values()) for row in answer["predictions"]]
     np.testing.assert_allclose(found, aligned.predict_proba(matrices[:3]), rtol=0, atol=1e-12)

@@ -178,7 +178,7 @@ def warm_up(model: Any) -> None:
 
     models = Models({"model": model}, Limits())
     body = models.list({})["models"][0]["example"]
-    with warnings.catch_warnings(), suppress(IsoNNError):  # a model may need more than an example, such as confounds
+    with warnings.catch_warnings(), suppress(IsoNNError):  # a view of an extension may need more
         warnings.simplefilter("ignore")
         models.predict(body | {"trust": True})
         models.whatif(body)

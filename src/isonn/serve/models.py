@@ -194,7 +194,10 @@ def _example(model: Any, reads: str, labels: dict[str, list[Any]]) -> dict[str, 
     if reads == "smiles":
         return {"smiles": ["CC(=O)Oc1ccccc1C(=O)O"]}
     if reads == "matrices":
-        return {"matrices": [np.where(np.eye(model.size_, dtype=bool), 0.0, 0.1).tolist()]}
+        confounds = model.model_.encoder.adjustment.confounds
+        given = {one.name: [one.categories[0] if one.categories else one.center] for one in confounds}
+        body = {"matrices": [np.where(np.eye(model.size_, dtype=bool), 0.0, 0.1).tolist()]}
+        return {**body, "confounds": given} if given else body
     n = 4 if type(model).__name__.startswith("Subgraph") else model.size_
     edges = [[i, i + 1] for i in range(n - 1)] + ([[0, n - 1]] if n > 2 else [])
     graph: dict[str, Any] = {"nodes": n, "edges": edges}
