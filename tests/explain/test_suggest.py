@@ -32,6 +32,13 @@ def test_suggestions_are_scored_as_the_model_scores_their_graphs(clf, mutag):
     assert [one.reached for one in found] == sorted((one.reached for one in found), reverse=True)
 
 
+def test_edits_name_the_nodes_as_the_graph_does():
+    graph = isonn.Graph(3, [(0, 1), (1, 2)], node_names=["7", "3", "9"])
+    texts = [text for text, _ in GraphEditor().propose(graph, None)]
+    assert texts[:3] == ["delete edge 7-3", "delete edge 3-9", "delete node 7"]
+    assert {"add edge 7-9", "add a neighbour to node 9"} <= set(texts)
+
+
 def test_classes_are_reached_with_fewer_edits_first(clf, mutag):
     found = clf.suggest(mutag[0], goal=-1, top=50)
     places = [(one.verdict == "borderline", len(one.edits), -one.change) for one in found if one.reached]

@@ -152,26 +152,28 @@ class GraphEditor(Editor):
     def propose(self, graph: Graph, standardize: str | None) -> list[tuple[str, Any]]:
         """Return all single edits, at most `MOST`."""
         nodes = range(graph.n)
+        name = list(map(str, nodes)) if graph.node_names is None else graph.node_names.tolist()
+        called = graph.node_label_names
         joined = {(a, b) for a, b in graph.edges.tolist() if a < b}
         labels = [] if graph.node_labels is None else sorted(set(graph.node_labels.tolist()), key=str)
         weight = 1.0 if graph.weights is None else float(np.median(graph.weights))
-        proposals = [(f"delete edge {a}-{b}", set_edge(graph, a, b, 0.0)) for a, b in sorted(joined)]
+        proposals = [(f"delete edge {name[a]}-{name[b]}", set_edge(graph, a, b, 0.0)) for a, b in sorted(joined)]
         if graph.n > 1:
-            proposals += [(f"delete node {node}", delete_nodes(graph, [node])) for node in nodes]
+            proposals += [(f"delete node {name[node]}", delete_nodes(graph, [node])) for node in nodes]
         for node in nodes if labels else ():
             before = graph.node_labels[node] if graph.node_labels is not None else None
             proposals += [
-                (f"relabel node {node} as {graph.node_label_names.get(label, label)}", set_label(graph, node, label))
+                (f"relabel node {name[node]} as {called.get(label, label)}", set_label(graph, node, label))
                 for label in labels
                 if label != before
             ]
         near = {(a, c) for a, b in graph.edges.tolist() for x, c in graph.edges.tolist() if x == b and a < c} - joined
         if graph.edge_labels is None or len(graph.edges):
-            proposals += [(f"add edge {a}-{b}", set_edge(graph, a, b, weight)) for a, b in sorted(near)]
+            proposals += [(f"add edge {name[a]}-{name[b]}", set_edge(graph, a, b, weight)) for a, b in sorted(near)]
             if graph.node_attributes is None:
                 more = add_node(graph)
                 proposals += [
-                    (f"add a neighbour to node {node}", set_edge(more, node, graph.n, weight)) for node in nodes
+                    (f"add a neighbour to node {name[node]}", set_edge(more, node, graph.n, weight)) for node in nodes
                 ]
         return proposals[:MOST]
 
