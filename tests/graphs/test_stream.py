@@ -160,7 +160,8 @@ def test_items_that_are_no_sets_or_not_alike_are_named(mutag):
         list(isonn.stream([mutag, mutag.with_y(["a"] * 188)]))
 
 
-@pytest.mark.parametrize("at_once", [0, -1, 2.5, True])
-def test_a_chunk_holds_at_least_one_graph(mutag, at_once):
-    with pytest.raises(InputError, match="is not a valid chunk size; use an integer >= 1"):
-        isonn.stream(mutag, at_once)
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, True])
+@pytest.mark.parametrize("parameter", ["at_once", "workers"])
+def test_a_stream_needs_a_graph_at_once_and_a_thread(mutag, parameter, wrong):
+    with pytest.raises(InputError, match=f"{parameter}={wrong} is not a count; use an integer >= 1"):
+        isonn.stream(mutag, **{parameter: wrong})

@@ -13,6 +13,7 @@ from isonn.graphs.datasets.registry import known, locate, read_entry
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.registry import name_of, path_pieces
 from isonn.graphs.join import difference
+from isonn.params import check_count
 from isonn.processes import Run
 
 #: Default number of graphs per chunk: a few megabytes of molecules.
@@ -44,8 +45,7 @@ class GraphStream:
     workers: int | Run | None = None
 
     def __init__(self, pieces: Pieces, name: str, at_once: int) -> None:
-        if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
-            raise InputError(f"at_once={at_once!r} is not a valid chunk size; use an integer >= 1")
+        check_count("at_once", at_once)
         self._pieces, self.name, self.at_once = pieces, name, at_once
 
     def __iter__(self) -> Iterator[GraphSet]:
@@ -113,6 +113,8 @@ def stream(
         [100, 88]
     """
     graphs = _stream(source, AT_ONCE if at_once is None else at_once, options)
+    if workers is not None and not callable(workers):
+        check_count("workers", workers)
     graphs.bank, graphs.workers = None if bank is None else Path(bank), workers
     return graphs
 
