@@ -129,6 +129,12 @@ def test_an_indicator_matrix_gives_an_indicator_matrix_or_is_refused(estimator, 
     assert predicted.shape == probabilities.shape == y.shape
     np.testing.assert_equal(predicted, probabilities > 0.5)
     assert estimator.score(graphs, y) == accuracy_score(y, predicted)
+    gaps = np.where(np.arange(y.size).reshape(y.shape) % 3, np.nan, y)
+    known = ~np.isnan(gaps)
+    right = [(gaps[i] == predicted[i])[known[i]].all() for i in np.flatnonzero(known.any(axis=1))]
+    assert estimator.score(graphs, gaps) == pytest.approx(np.mean(right))
+    with pytest.raises(InputError, match="y has shape .* and this model predicts"):
+        estimator.score(graphs, y[:, :1])
 
 
 def test_a_clone_is_unfitted_and_learns_the_same(estimator, graphs):

@@ -32,8 +32,8 @@ from isonn.judged import Judged
 from isonn.model_files import Saved
 from isonn.packing import mix64
 from isonn.params import check_sample_weight
-from isonn.scores import score
-from isonn.targets import Classes, Labels, Numbers, Target, as_y, names_of_columns
+from isonn.scores import right_graphs, score
+from isonn.targets import Classes, Labels, Numbers, Target, as_columns, as_y, names_of_columns
 
 
 class GraphEstimator(Saved, Judged, BaseEstimator):
@@ -322,6 +322,36 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
             ((38, 2), True)
         """
         return self._answers_of(X, on_error)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy; of several labels the share of graphs of which all known ones are predicted.
+
+        Args:
+            X: graphs, as in ``fit``.
+            y: the true classes or labels; graphs of which no label is known are left out.
+            sample_weight: a weight for each graph; None weighs all alike.
+
+        Returns:
+            a number from 0 to 1.
+
+        Example:
+            >>> graphs = isonn.load("MUTAG")
+            >>> clf = isonn.SubgraphClassifier(max_nodes=2, random_state=0).fit(graphs[:150])
+            >>> clf.score(graphs[150:], graphs.y[150:]) > 0.7
+            True
+        """
+        self._require_fit()
+        if not self.multilabel_:
+            return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        truth = as_columns(as_y(y, len(predicted)))
+        weights = np.ones(len(truth)) if sample_weight is None else check_sample_weight(sample_weight, len(truth))
+        known = ~np.isnan(truth).all(axis=1)
+        if truth.shape != predicted.shape:
+            raise InputError(f"y has shape {truth.shape}, and this model predicts {predicted.shape}; give those labels")
+        if not weights[known].any():
+            raise InputError("y holds no known label to score; give at least one")
+        return float(np.average(right_graphs(self.target_, truth, predicted)[known], weights=weights[known]))
 
     def _unsupported(self, graphs: GraphSet) -> str | None:
         if graphs.y is not None and graphs.y.ndim == 2 and not self._supports_multilabel:
