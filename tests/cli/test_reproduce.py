@@ -117,6 +117,17 @@ def test_a_dataset_that_fails_to_load_is_a_line_and_the_exit_code_one(
     assert "majority" in result.stdout
 
 
+def test_the_notes_on_a_narrow_terminal_explain_the_columns_it_shows(
+    data: Path, spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    out = tmp_path / "out"
+    shown = run(spec, "--datasets", data, "--seeds", 1, "--jobs", 1, "--out", out).stdout
+    assert "flips: " in shown
+    assert "epochs: " not in shown
+    assert "epochs: " in (out / "results.md").read_text()
+
+
 def test_json_is_what_the_file_holds(data: Path, spec: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = run(spec, "--datasets", data, "--seeds", 1, "--jobs", 1, "--out", out, "--json")

@@ -84,6 +84,7 @@ def test_eighty_columns_hold_everything_and_fewer_cut_no_number() -> None:
         assert "…" not in shown
         assert "78.4 ± 2.2" in shown
         assert max(map(len, shown.splitlines())) <= width
+        assert "matching=assigned)" in shown  # settings are wrapped between words
 
 
 def test_brackets_in_a_setting_are_no_markup() -> None:

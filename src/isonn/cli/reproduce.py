@@ -86,15 +86,15 @@ def reproduce(
     about = {"name": chosen, "about": rules.about}
     summary = _summary(spec, shown, loaded, about, number)
     over = f"{running.over_seeds(number)} or as many as are finished" if stored else running.over_seeds(number)
-    foot = [f"In percent, {over}. Protocol {chosen}: {rules.about}.", *_notes(shown, loaded), *unfinished]
+    first = f"In percent, {over}. Protocol {chosen}: {rules.about}."
     command = _command(experiment, datasets, methods, number, protocol)
-    page = _markdown(spec, shown, loaded, foot, command)
+    page = _markdown(spec, shown, loaded, [first, *_notes(shown, loaded), *unfinished], command)
     written = running.write_results(store.folder, summary, page)
     plots = _plots(shown, store.folder)
     if as_json:
         sys.stdout.write(written)
     else:
-        _print(spec, shown, loaded, foot)
+        _print(spec, shown, loaded, [first, *_notes(shown, loaded, running.terminal_width()), *unfinished])
         typer.echo(f"Results: {store.folder / 'results.md'}, .json; one file per job in {store.folder / 'jobs'}.")
         if plots:
             typer.echo(f"Plots: {', '.join(map(str, plots))}, and .svg.")
@@ -152,14 +152,14 @@ def _figures(shown: Shown) -> list[tuple[Sweep, list[Row]]]:
     return list(figures.values())
 
 
-def _notes(shown: Shown, loaded: Datasets) -> list[str]:
-    """Return the notes below the tables."""
+def _notes(shown: Shown, loaded: Datasets, width: int | None = None) -> list[str]:
+    """Return the notes below the tables; ``width`` as in `legend`."""
     from isonn.experiments.findings import findings
     from isonn.experiments.methods import METHODS
     from isonn.experiments.tables import failures, legend, remarks
 
     rows = [row for _, rows in shown for row in rows]
-    notes = legend(rows, leave_out=_besides(part for part, _ in shown))
+    notes = legend(rows, width, _besides(part for part, _ in shown))
     for sweep, of_sweep in _figures(shown):
         if sweep.claim:
             notes.append(f'{sweep.title}; the paper: "{sweep.claim}".')

@@ -181,7 +181,9 @@ def legend(rows: Sequence[Row], width: int | None = None, leave_out: Collection[
         return []
     against = next((row.against for row in rows if row.against), "")
     about = {**_LEGEND, "p": f"corrected resampled t-test of the {_first_heading(rows)} against {against}"}
-    shown = [f"{name}: {about[name]}" for name in cells(rows, [*leave_out, *_hidden(rows, width)])[0] if name in about]
+    tables = [[row for row in rows if row.dataset == name] for name in {row.dataset for row in rows}]
+    hidden = set.intersection(*(set(_hidden(table, width)) for table in tables))
+    shown = [f"{name}: {about[name]}" for name in cells(rows, [*leave_out, *hidden])[0] if name in about]
     return ["; ".join(shown) + "."] if shown else []
 
 
@@ -225,8 +227,8 @@ def _first_heading(rows: Sequence[Row]) -> str:
 
 
 def _width(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
-    """Return the width of a table without wrapped numbers and method names; only settings can be wrapped."""
-    names = [line[0].partition(" ")[0] for line in lines]
+    """Return the width of a table without wrapped numbers and words; settings can be wrapped between words."""
+    names = [word for line in lines for word in line[0].split()]
     numbers = [max(len(cell) for cell in column) for column in zip(headings, *lines, strict=True)][1:]
     return max(map(len, names), default=0) + sum(numbers) + 2 * len(numbers)
 
