@@ -157,7 +157,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, model):
     refused(run("fit", short, "--out", out, "--max-nodes", 2), "labels")
     tiny = write_tu(tmp_path / "tiny")
     refused(run("fit", tiny, "--out", out, *WINDOWS, "--set", "k=3"), "k=3", "use k <= 2")
-    refused(run("fit", tiny, "--out", out, "--set", "view=degrees", "--max-nodes", 1), "no graph of X has", "max_nodes")
+    refused(run("fit", tiny, "--out", out, "--set", "view=degrees", "--max-nodes", 1), "X: no graph has", "max_nodes")
     refused(run("predict", tmp_path / "no-model", "MUTAG"), "not a model folder")
     refused(run("cost", "MUTAG", "--k", 40), "k=40", "28")
     assert not out.exists()

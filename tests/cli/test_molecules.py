@@ -130,7 +130,7 @@ def test_large_tables_repeat_no_warning(tmp_path, monkeypatch):
     data.write_text("smiles,y\n" + "".join(f"{smiles},{i % 2}\n" for i, smiles in enumerate([*ROWS, ROWS[1], ROWS[0]])))
     result = run("fit", data, "--jobs", 1, "--out", tmp_path / "model")
     assert result.stderr.count("2 of 12 molecules repeat an earlier one") == 1
-    assert result.stderr.count("2 of 10 distinct molecules of known occur more than once, with different targets") == 1
+    assert result.stderr.count("known: 2 of 10 distinct molecules occur more than once, with different targets") == 1
     new.write_text("smiles\n" + "CCBr\nCCCO\nCCI\nCCC\n" * 3)
     told = [line for line in run("predict", tmp_path / "model", new).stderr.splitlines() if "never seen" in line]
     assert len(told) == 1

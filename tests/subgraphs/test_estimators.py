@@ -96,7 +96,7 @@ def test_a_folder_read_and_counted_by_two_processes_gives_the_model_that_memory_
 
 
 def test_sampled_graphs_give_the_same_model_from_a_stream(graphs):
-    with pytest.warns(IsoNNWarning, match=r"of 26 graphs of graphs have more subgraphs than max_subgraphs"):
+    with pytest.warns(IsoNNWarning, match=r"of 26 graphs have more subgraphs than max_subgraphs"):
         found = fitted(isonn.stream(graphs, 11), max_subgraphs=12)
     with pytest.warns(IsoNNWarning, match="were sampled, the largest at .*%; expected counts stay correct"):
         expected = fitted(graphs, max_subgraphs=12)
@@ -174,7 +174,7 @@ def test_strange_graphs_are_said_once(graphs):
         warnings.simplefilter("always")
         clf.predict([other, other])
     (text,) = (str(warning.message) for warning in said if isinstance(warning.message, IsoNNWarning))
-    assert "2 of 2 graphs of graphs consist mostly of subgraphs that no training graph has" in text
+    assert "2 of 2 graphs consist mostly of subgraphs that no training graph has" in text
     assert "14 of 14 nodes" in text
 
 

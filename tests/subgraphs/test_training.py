@@ -179,7 +179,7 @@ def test_a_sample_for_trees_has_the_shares_of_the_classes(graphs, monkeypatch):
 def test_equal_graphs_with_different_targets_are_told_once(graphs):
     y = TARGETS["classes"].copy()
     twice = isonn.GraphSet.concat([graphs, graphs[:2].relabelled(0)]).with_y(None)
-    with pytest.warns(isonn.errors.IsoNNWarning, match="1 of .* distinct graphs of .* occur more than once, with diff"):
+    with pytest.warns(isonn.errors.IsoNNWarning, match="1 of .* distinct graphs occur more than once, with diff"):
         model_of("classes").fit(twice, np.concatenate([y, [1 - y[0], y[1]]]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

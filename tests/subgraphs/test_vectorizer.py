@@ -68,7 +68,7 @@ def test_an_occurrence_has_the_labels_of_its_template(graphs):
 
 def test_occurrences_of_sampled_graphs_weigh_as_much_as_the_counts():
     dense = [networkx.gnp_random_graph(25, 0.6, seed=i) for i in range(4)]
-    with pytest.warns(IsoNNWarning, match=r"4 of 4 graphs of graphs have more subgraphs than max_subgraphs .* sampled"):
+    with pytest.warns(IsoNNWarning, match=r"graphs: 4 of 4 graphs have more subgraphs than max_subgraphs .* sampled"):
         vectorizer = SubgraphVectorizer(max_subgraphs=300).fit(dense)
     assert sorted(vectorizer.sampled_) == [0, 1, 2, 3]
     assert all(0 < share < 1 for share in vectorizer.sampled_.values())
@@ -146,7 +146,7 @@ def test_templates_are_a_sequence_printed_as_one_line(graphs):
         ({"n_jobs": 0}, "n_jobs=0 is not a count"),
         (
             {"min_support": 27},
-            "no subgraph occurs in 27 different graphs of graphs .equal graphs count once.; use a lower min_support, "
+            "graphs: no subgraph occurs in 27 different graphs .equal graphs count once.; use a lower min_support, "
             "more graphs, or labels that nodes share",
         ),
         ({"max_nodes": 1, "view": "degrees"}, "use a larger max_nodes or view='auto'"),

@@ -246,7 +246,7 @@ def _alignment(graphs: GraphSet) -> str:
     if _identify(graphs, graphs.node_labels):
         return "labels"
     raise InputError(
-        f"graphs of {graphs.name} have {graphs.sizes.min()} to {graphs.sizes.max()} nodes, but no node names or labels "
+        f"{graphs.name}: graphs have {graphs.sizes.min()} to {graphs.sizes.max()} nodes, but no node names or labels "
         f"identify their regions; add names that no two nodes of a graph share"
     )
 
@@ -268,7 +268,7 @@ def _keys(graphs: GraphSet, align: str) -> NDArray[Any]:
     column = graphs.node_names if align == "names" else graphs.node_labels
     if column is None:
         raise InputError(
-            f"graphs of {graphs.name} have no node {align}, but the training graphs were aligned by them; add them"
+            f"{graphs.name}: graphs have no node {align}, but the training graphs were aligned by them; add them"
         )
     return column
 

@@ -110,8 +110,8 @@ def warn_of_samples(sampled: dict[tuple[int, int], float], graphs: int, name: st
         shares[graph] = min(share, shares.get(graph, 1.0))
     if shares:
         warnings.warn(
-            f"{len(shares)} of {graphs} graphs of {name} have more subgraphs than max_subgraphs and were "
-            f"sampled, the largest at {100 * min(shares.values()):.2g}%; expected counts stay correct",
+            f"{name}: {len(shares)} of {graphs} graphs have more subgraphs than max_subgraphs and were sampled, the "
+            f"largest at {100 * min(shares.values()):.2g}%; expected counts stay correct",
             IsoNNWarning,
             stacklevel=2,
         )

@@ -88,7 +88,7 @@ class Training:
         distinct = Distinct.of(inputs, self.weights)
         if number := distinct.disagreeing(self.targets):
             warnings.warn(
-                f"{number} of {len(distinct.rows)} distinct {words_of(self.survey.kind)[0]}s of {self.name} occur more "
+                f"{self.name}: {number} of {len(distinct.rows)} distinct {words_of(self.survey.kind)[0]}s occur more "
                 f"than once, with different targets; check them, or merge repeats before fitting",
                 IsoNNWarning,
                 stacklevel=3,

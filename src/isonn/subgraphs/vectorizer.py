@@ -267,7 +267,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
         vocabulary, counted = Vocabulary.learn(table, self.min_support, distinct)
         if not len(vocabulary):
             raise InputError(
-                f"no subgraph occurs in {self.min_support} different graphs of {name} (equal graphs count once); "
+                f"{name}: no subgraph occurs in {self.min_support} different graphs (equal graphs count once); "
                 f"use a lower min_support, more graphs, or labels that nodes share (measurements are node_attributes)"
             )
         self.vocabulary_ = vocabulary
@@ -295,7 +295,7 @@ class SubgraphVectorizer(TransformerMixin, BaseEstimator):
 
 def _nothing_to_count(vectorizer: SubgraphVectorizer, name: str) -> InputError:
     return InputError(
-        f"no graph of {name} has a connected subgraph of at most {vectorizer.max_nodes} nodes in "
+        f"{name}: no graph has a connected subgraph of at most {vectorizer.max_nodes} nodes in "
         f"view={vectorizer.view!r}; use a larger max_nodes or view='auto'"
     )
 
@@ -322,8 +322,8 @@ def warn_of_unseen(encoding: Encoding, graphs: GraphSet, strange: int = 0) -> No
         )
     if strange:
         facts.append(
-            f"{strange} of {len(graphs)} graphs of {graphs.name} consist mostly of subgraphs that no training graph "
-            f"has; predictions for them are guesses"
+            f"{strange} of {len(graphs)} graphs consist mostly of subgraphs that no training graph has; predictions "
+            f"for them are guesses"
         )
     if facts:
         warnings.warn("; ".join(facts), IsoNNWarning, stacklevel=2)
