@@ -175,6 +175,7 @@ def test_many_labels_explain_the_most_likely_or_the_one_asked_for(generator):
     explanation = clf.explain(graphs[0])
     np.testing.assert_allclose(explanation.probabilities, clf.predict_proba(graphs[:1])[0], atol=1e-5)
     assert explanation.label == explanation.probabilities.argmax()
+    assert explanation.summary().startswith(f"label {explanation.label} with probability")
     other = clf.explain(graphs[0], label=1 - explanation.label)
     whole, rest = (logits_with_zeros(clf, graphs[:1], gone) for gone in ([], [entry(other.matches[0])]))
     change = (whole - rest)[other.explained]

@@ -19,7 +19,8 @@ LINE = 300
 def as_text(e: Explanation, top: int) -> str:
     """Return an explanation as a few lines; see `Explanation.summary`."""
     answer = e.probabilities[e.column]
-    what = f"{e.class_names.get(e.explained, f'class {e.explained}')} with probability {answer:.3f}"
+    unnamed = f"{'class' if e.target.exclusive else 'label'} {e.explained}"
+    what = f"{e.class_names.get(e.explained, unnamed)} with probability {answer:.3f}"
     if e.target.numeric:
         what = f"predicted {answer:.3g} {e.unit}".rstrip()
     lines = [f"{what}: score {e.score:+.2f} (base: {e.base:+.2f})"]

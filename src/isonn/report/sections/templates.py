@@ -22,7 +22,7 @@ def matched_templates_section(cases: Cases) -> Section | None:
     if not worth or len(cases.clf.templates_) > FEW:
         return None
     cards = [_picture(cases, index) for index in sorted(worth, key=lambda index: -worth[index])[:SHOWN]]
-    content = {"cards": cards, "sentence": f"The {len(cards)} most important templates here."}
+    content = {"cards": cards, "sentence": f"The {len(cards)} most important templates here." if len(cards) > 1 else ""}
     return Section("templates", "Templates", content, "Templates")
 
 
