@@ -124,6 +124,7 @@ def test_a_set_knows_its_kind_its_smiles_and_what_labels_mean():
         ("CN(C)(C)(C)C", "Explicit valence for atom # 1 N, 5, is greater than permitted"),
         ("c1cccc1", "Can't kekulize"),
         ("CC>>CC", "this is a reaction"),
+        ("CCO\nCCN", "it has several lines"),
         ("[#6]-[#7]", "this is a SMARTS pattern"),
         ("[#6]~[#7]", "this is a SMARTS pattern"),
         ("InChI=1S/CH4/h1H4", "this is an InChI"),

@@ -33,6 +33,8 @@ def parse_smiles(item: Any) -> tuple[Mol | str, str]:
         return f"it has {len(text):,} characters, above the limit of {LONGEST_SMILES:,}", f"{text[:60]}..."
     with BlockLogs():
         molecule = Chem.MolFromSmiles(text) if text else None
+    if molecule is not None and len(text.splitlines()) > 1:
+        return "it has several lines; give one molecule", text  # RDKit would read the first
     if molecule is not None and "[#" in text.split(maxsplit=1)[0]:
         return "this is a SMARTS pattern; give the SMILES of a molecule", text  # RDKit reads simple patterns as SMILES
     return (_why_not(text) if molecule is None else molecule), text
