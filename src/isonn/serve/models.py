@@ -13,7 +13,7 @@ from isonn.explain.explanation import output_names
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
 from isonn.report.draw import describe, draw_explained
-from isonn.serve.bodies import Limits, RequestError, numbers_read, read_graphs, whole
+from isonn.serve.bodies import FORMS, Limits, RequestError, numbers_read, read_graphs, shown, whole
 from isonn.serve.edits import apply_edit, as_json, clickable
 
 #: Elements that the page offers.
@@ -36,25 +36,25 @@ class Models:
 
     def predict(self, body: dict[str, Any]) -> dict[str, Any]:
         """Predict graphs, with intervals, sets and domains if ``trust`` is asked for."""
-        name, model = self._find(body)
+        name, model = self._find(body, "trust", "coverage")
         graphs = read_graphs(body, model, self.limits.graphs, self.limits)
-        coverage = body.get("coverage", COVERAGE) if body.get("trust") else None
+        coverage = body.get("coverage", COVERAGE) if _asked(body, "trust") else None
         return {"model": name, "predictions": _predictions(model, graphs, coverage)}
 
     def explain(self, body: dict[str, Any]) -> dict[str, Any]:
         """Explain the predictions of graphs."""
-        name, model = self._find(body)
-        rows = []
+        name, model = self._find(body, "label", "svg")
+        svg, rows = _asked(body, "svg"), []
         graphs = read_graphs(body, model, self.limits.explained, self.limits)
         for i in range(len(graphs)):
             explanation = model.explain(graphs[i : i + 1], label=body.get("label"))
-            drawn = {"svg": draw_explained(explanation).svg} if body.get("svg") else {}
+            drawn = {"svg": draw_explained(explanation).svg} if svg else {}
             rows.append({**explanation.to_dict(without=False), **drawn})
         return {"model": name, "explanations": rows}
 
     def whatif(self, body: dict[str, Any]) -> dict[str, Any]:
         """Apply ``edit``, an object with ``op``, to one graph, and explain the result."""
-        name, model = self._find(body)
+        name, model = self._find(body, "label", "edit")
         graphs, edited = apply_edit(read_graphs(body, model, 1, self.limits), body.get("edit"), model)
         explanation = model.explain(graphs, label=body.get("label"))
         return {
@@ -68,7 +68,7 @@ class Models:
 
     def suggest(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return small edits of one graph that move its prediction to ``goal``."""
-        name, model = self._find(body)
+        name, model = self._find(body, "label", "goal", "top")
         if not hasattr(model, "suggest"):
             raise InputError(f"{type(model).__name__} makes no suggestions; use a subgraph model")
         graphs, goal = read_graphs(body, model, 1, self.limits), body.get("goal")
@@ -84,8 +84,16 @@ class Models:
         rows = [{**where, **suggestion.to_dict()} for where, suggestion in zip(structures, suggestions, strict=True)]
         return {"model": name, "suggestions": rows, "out_of_domain": suggestions.out_of_domain}
 
-    def _find(self, body: Mapping[str, Any]) -> tuple[str, Any]:
-        """Return the name and the model that a request asks for; it may be left out if there is one."""
+    def _find(self, body: Mapping[str, Any], *more: str) -> tuple[str, Any]:
+        """Return the name and the model that a request asks for; it may be left out if there is one.
+
+        Args:
+            body: the request; fields other than those of graphs and ``more`` are refused, because they may be misspelt.
+        """
+        fields = ("model", *FORMS, "confounds", *more)
+        for field in body:
+            if field not in fields:
+                raise InputError(f"the request has {ascii(field)[:60]}; its fields are {', '.join(fields)}")
         names = ", ".join(self.by_name)
         name = body.get("model")
         if name is None:
@@ -95,6 +103,13 @@ class Models:
         if not isinstance(name, str) or name not in self.by_name:
             raise RequestError(404, f"model {ascii(name)[:60]} is not on this server; use one of {names}")
         return name, self.by_name[name]
+
+
+def _asked(body: Mapping[str, Any], field: str) -> bool:
+    """Return whether a request asks for something with true."""
+    if not isinstance(asked := body.get(field, False), bool):
+        raise InputError(f"{field} is {shown(asked)}; give true or false")
+    return asked
 
 
 def _predictions(model: Any, graphs: GraphSet, coverage: Any = None) -> list[dict[str, Any]]:
