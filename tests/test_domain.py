@@ -83,6 +83,14 @@ def test_a_node_of_an_unknown_kind_is_out_and_named(graphs):
     assert graphs[rare[0]].node_labels[node] == labels[-1]
 
 
+def test_a_new_piece_tells_neighbours_where_its_formula_is_that_of_a_known_piece():
+    """Tertiary alcohols have C\u2013OH; acids are not among them, and only neighbours tell their C\u2013OH from it."""
+    pytest.importorskip("rdkit")
+    smiles = ["C" * n + end for n in range(1, 7) for end in ("C(C)(C)O", "C(=O)C", "CO", "CN")]
+    model = fit(smiles, [len(text) % 2 for text in smiles])
+    assert "C\u2013OH (neighbours: 3, 1)" in [piece.name for piece in model.domain(["CCC(=O)O"]).unseen[0]]
+
+
 def test_training_graphs_have_no_unseen_piece(fitted, graphs):
     assert fitted.domain(graphs[:30]).unseen == [[]] * 30
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -337,8 +338,10 @@ def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet) -> list[Unse
     listed = vectorizer.list_pieces(graphs)
     rows = np.flatnonzero(listed.unseen[listed.piece])
     rows = rows[np.lexsort((rows, listed.pieces[listed.piece[rows], 1]))]
-    names = vectorizer.label_names_["node"]
-    known = {names.get(label) for label in vectorizer.encoding_.labels.get("node_labels", np.empty(0)).tolist()}
+    names, degrees = vectorizer.label_names_["node"], np.bincount(graphs.edges[:, 0], minlength=graphs.sizes.sum())
+    known = Counter(names.get(label) for label in vectorizer.encoding_.labels.get("node_labels", np.empty(0)).tolist())
+    labels = degrees if graphs.node_labels is None else graphs.node_labels
+    degree_of = dict(zip(labels.tolist(), degrees.tolist(), strict=True))  # labels of atoms also tell their neighbours
     pieces: list[UnseenPiece] = []
     for row in rows.tolist():
         nodes = tuple(node for node in listed.nodes[row].tolist() if node >= 0)
@@ -348,11 +351,14 @@ def unseen_pieces(vectorizer: SubgraphVectorizer, graphs: GraphSet) -> list[Unse
         if piece[1] == 1 and graphs.node_labels is not None:  # a label that the encoding may not know
             label = graphs.node_labels[nodes[0]].item()
             name = str(graphs.node_label_names.get(label, label))
-            if name in known:  # labels of atoms also tell their neighbours
-                degree = int((graphs.edges[:, 0] == nodes[0]).sum())
-                name += f" with {degree} neighbour{'s' * (degree != 1)}"
+            if name in known:
+                name += f" with {degree_of[label]} neighbour{'s' * (degree_of[label] != 1)}"
         else:
-            name = vectorizer.encoding_.template(piece, vectorizer.label_names_).text()
+            template = vectorizer.encoding_.template(piece, vectorizer.label_names_)
+            if any(known[names[node.label]] > 1 for node in template.nodes if node.label in names):
+                told = tuple(node._replace(degree=degree_of[node.label]) for node in template.nodes)
+                template = replace(template, nodes=told)
+            name = template.text()
         pieces.append(UnseenPiece(name, nodes))
         if len(pieces) == MOST_UNSEEN:
             break
