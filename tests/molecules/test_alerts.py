@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +192,7 @@ def test_a_piece_without_a_name_is_found():
     query = Chem.MolFromSmarts(first.smarts)
     assert (first.relation, first.name) == ("", "")
     assert first.title == f"piece {first.smiles}"
+    assert replace(first, smarts="[N]", smiles="CNC").title == "piece [N] as in CNC"  # the neighbours are no part of it
     assert Chem.MolFromSmiles(first.smiles, sanitize=False).GetNumAtoms() == query.GetNumAtoms()
     assert [Chem.MolFromSmiles(s).HasSubstructMatch(query) for s in ortho + para] == [bool(value) for value in y]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from rdkit import Chem
 from rdkit.Chem import Mol
 
 from isonn.files import atomic_file
@@ -77,10 +78,13 @@ class Alert:
 
     @property
     def title(self) -> str:
-        """Its name, "epoxide"; of a piece "piece Oc1ccccc1 with phenol" or "piece cc(C)cc"."""
+        """Its name, "epoxide"; of a piece "piece Oc1ccccc1 with phenol", "piece cc(C)cc" or "piece [N] as in CNC"."""
         if self.relation == "is":
             return self.name
-        return f"piece {self.smiles} with {self.name}" if self.name else f"piece {self.smiles}"
+        piece = f"piece {self.smiles}"
+        if Chem.MolFromSmarts(self.smarts).GetNumAtoms() == 1:  # smiles has the neighbours of a single atom
+            piece = f"piece {self.smarts} as in {self.smiles}"
+        return f"{piece} with {self.name}" if self.name else piece
 
     def atoms_in(self, molecule: Mol) -> frozenset[int]:
         """Return the atoms of all its matches in a molecule.
