@@ -107,6 +107,21 @@ def test_the_page_of_numbers_says_what_raises_them_and_shows_errors(tmp_path: Pa
     assert 'class="chart scatter"' in text
 
 
+def test_a_mistake_highlights_the_reason_that_its_caption_names():
+    """Two alcohols together outweigh the chain, which is the strongest unit and speaks against the wrong prediction."""
+    ends = [middle + end for middle in ("CC", "C(O)C", "C(O)CC(O)C") for end in ("C", "CCl")]
+    smiles = [f"{'C' * n}{end}" for n in range(2, 12) for end in ends]
+    y = [int("Cl" in text and text.count("O") < 2) for text in smiles]
+    y[smiles.index("CCCCCCC(O)CC(O)CCCl")] = 1
+    graphs = isonn.molecules.from_smiles(smiles, y)
+    model = isonn.SubgraphClassifier(2, head="linear", random_state=0).fit(graphs)
+    text = ModelPage(held_out(model, graphs)).html()
+    (mistake,) = re.findall("<figure>.*?</figure>", text.partition('id="mistakes"')[2], re.DOTALL)
+    assert "reason: alcohol" in mistake
+    assert 'class="halo pos on"' in mistake
+    assert "halo neg on" not in mistake
+
+
 def test_units_of_a_number_learned_as_a_logarithm_are_factors(clf):
     y = 10.0 ** (np.array([len(smiles) / 4 + ("Cl" in smiles) for smiles in SMILES]))
     graphs = replace(isonn.molecules.from_smiles(SMILES, y), target_names=("IC50 (uM)",))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from isonn.graphs.graph import Graph
 from isonn.report.cases import Cases
 from isonn.report.draw import Symbols, drawer_of
-from isonn.report.page import Section
+from isonn.report.page import Example, Section
 from isonn.report.panels import Panel
 from isonn.report.words import CONNECTIONS, capitalized
 
@@ -53,4 +53,13 @@ def mistakes_section(cases: Cases) -> Section | None:
     """Return the most confident wrong predictions, with the reason behind each."""
     wrong = [panel for panel in cases.panels if panel.right is False]
     worst = sorted(wrong, key=lambda panel: -(panel.confidence or 0))[:WORST]
-    return Section("mistakes", "Worst mistakes", {"worst": worst}, "Mistakes") if worst else None
+    content = {"worst": [_with_its_cause(cases, panel) for panel in worst]}
+    return Section("mistakes", "Worst mistakes", content, "Mistakes") if worst else None
+
+
+def _with_its_cause(cases: Cases, panel: Panel) -> Example:
+    """Return a graph with the strongest reason for its prediction highlighted, where it has one."""
+    cause = next((reason for reason in panel.reasons if reason.contribution > 0), None)
+    if cause is None or cause is panel.reasons[0]:  # the drawing of a panel highlights the first
+        return Example(panel, panel.drawing, "" if cause is None else cause.text)
+    return cases.highlighted(panel, cause.members, True, cause.text)
