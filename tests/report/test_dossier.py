@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -212,13 +213,14 @@ def test_data_of_another_model_are_refused(graphs):
 def test_each_r2_says_its_scale(target, scale):
     pytest.importorskip("rdkit")
     smiles = [f"{'C' * n}{end}" for n in range(1, 16) for end in ("O", "N", "Cl")]
-    graphs = isonn.as_graphset(smiles, y=[10.0 ** (len(text) / 4) for text in smiles])
+    graphs = isonn.as_graphset(smiles, y=[10.0 ** (len(text) / 2) for text in smiles])
     graphs = replace(graphs, target_names=(target,))
     model = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0).fit(graphs)
     assert model.target_.logs.all()
     dossier = write_dossier(model, graphs)
     entries = {entry.heading: entry for chapter in dossier.chapters for entry in chapter.entries}
     assert f"R² (of {scale})" in dossier.answer
+    assert not re.search(r"\d{4}\.", dossier.answer)  # errors of values up to 10 ** 8, to three digits
     assert entries["6.7 Goodness of fit"].table[1][0][0] == f"R² (of {scale})"
     assert "R² (of logarithms)" in entries["6.10 Scrambled targets"].text
 

@@ -192,11 +192,14 @@ def with_value(graphs: GraphSet) -> NDArray[np.bool_]:
 
 
 def _figure(value: float) -> str:
-    return f"{value:.3f}" if np.isfinite(value) else "not defined"
+    if not np.isfinite(value):
+        return "not defined"
+    # an error has the unit of the target, and may be of any size
+    return f"{value:.3f}" if value == 0 or 0.01 <= abs(value) < 1000 else f"{value:.3g}"
 
 
 def _interval(low: float, high: float) -> str:
-    return f"{low:.3f} to {high:.3f}" if np.isfinite(low) else "not defined"
+    return f"{_figure(low)} to {_figure(high)}" if np.isfinite(low) else "not defined"
 
 
 def _measure(model: Any, name: str, learned: bool = False) -> str:

@@ -186,13 +186,14 @@ def count_text(number: int, noun: str) -> str:
 
 
 def capitalized(text: str) -> str:
-    """Return a text with its first letter in upper case.
+    """Return a text with its first letter in upper case, unless its first word is one like hERG or has Greek letters.
 
     Example:
-        >>> capitalized("nitro on an aromatic ring")
-        'Nitro on an aromatic ring'
+        >>> capitalized("nitro on an aromatic ring"), capitalized("hERG: active")
+        ('Nitro on an aromatic ring', 'hERG: active')
     """
-    return text[:1].upper() + text[1:]
+    word = text.partition(" ")[0]
+    return text[:1].upper() + text[1:] if word.isascii() and word[1:] == word[1:].lower() else text
 
 
 def percent_text(share: float) -> str:

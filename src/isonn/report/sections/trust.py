@@ -63,6 +63,7 @@ def trust_section(
         "left_out": len(names) - len(rows),
         "neighbours": any(row.neighbours for row in rows),
         "domains": any(row.verdict for row in rows),
+        "sets": first.sets is not None,
     }
     return Section("trust", "How far can this be trusted?", content, "Trust")
 

@@ -200,7 +200,8 @@ function trust(answer) {
   const entry = (name, content) => entries.push(make("dt", name), make("dd", content));
   const percentage = `${Math.round(100 * answer.coverage)} %`;
   if (answer.interval) entry(`${percentage} interval`, answer.interval.map(value => (value === null ? "unbounded" : measured(value))).join(" to "));
-  if (answer.set) entry(`${percentage} set`, answer.set.map(nameOfValue).join(", ") || "none fits");
+  const apart = answer.set?.length && state.model.predicts === "classes" && !answer.set.includes(answer.predicted);
+  if (answer.set) entry(`${percentage} set`, (answer.set.map(nameOfValue).join(", ") || "none fits") + (apart ? "; each class is covered by itself" : ""));
   if (answer.domain) {
     entry("Domain", answer.domain.text);
     if (answer.domain.neighbours.length) {
