@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from serve_requests import running
 
@@ -26,7 +27,12 @@ def address(molecules: Any, clf: Any) -> Iterator[str]:
     hours = isonn.SubgraphRegressor(2, head="linear", random_state=0).fit(graphs)
     kinds = [2 if "N" in smiles else int("Cl" in smiles) for smiles in chains]
     kind = isonn.SubgraphClassifier(2, head="linear", random_state=0).fit(chains, kinds)
-    with running(create_app({"toxic": molecules[0], "mutag": clf, "hours": hours, "kind": kind})) as client:
+    matrices = np.random.default_rng(0).normal(size=(20, 4, 4))
+    study = isonn.as_graphset(matrices + matrices.transpose(0, 2, 1))
+    study = study.with_confounds({"age": np.arange(20) * 7 % 11 + 0.5, "site": np.arange(20) % 3})
+    aged = isonn.AlignedClassifier(shuffles=9, random_state=0).fit(study, np.arange(20) % 2)
+    models = {"toxic": molecules[0], "mutag": clf, "hours": hours, "kind": kind, "aged": aged}
+    with running(create_app(models)) as client:
         yield str(client.base_url)
 
 
@@ -160,6 +166,23 @@ def test_nodes_and_edges_of_other_graphs_are_edited(shown):
     shown.locator("[data-node='2']").click()
     wait(shown, "Joined")
     assert shown.inner_text("#about").startswith("5 nodes, 5 edges")
+
+
+def test_edits_keep_the_confounds_of_the_example(shown):
+    shown.select_option("#model", "4")
+    wait(shown, "Example")
+    assert shown.inner_text("#about") == "4 nodes, 6 edges. Confounds: age 5.4, site 0"
+    shown.locator("[data-edge='0 1']").dispatch_event("click")
+    shown.get_by_role("button", name="Delete").click()
+    wait(shown, "Deleted")
+    assert shown.inner_text("#about") == "4 nodes, 5 edges. Confounds: age 5.4, site 0"
+
+
+def test_an_address_may_hold_the_charges_of_a_molecule_as_they_are(page, address):
+    page.goto("about:blank")
+    page.goto(f"{address}/#model=toxic&smiles={NITRO}")
+    wait(page, "Given")
+    assert value(page, "smiles") == NITRO
 
 
 def test_a_suggestion_is_shown_by_a_click(shown):

@@ -80,7 +80,12 @@ def test_matrices_labels_and_numbers(mutag, start):
     assert answer["predicted"] == row["predicted"]
     row = client.post("/v1/predict", json={"model": "numbers", "graphs": [graph]}).json()["predictions"][0]
     assert row == {"predicted": pytest.approx(numbers.predict(mutag[:1])[0], abs=1e-12)}
-    for name, body in (("aligned", {"matrices": matrices[:1].tolist()}), ("numbers", {"graphs": [graph]})):
+    confounds = {"age": [3], "site": [1]}
+    for name, body in (
+        ("aligned", {"matrices": matrices[:1].tolist()}),
+        ("adjusted", {"matrices": matrices[:1].tolist(), "confounds": confounds}),
+        ("numbers", {"graphs": [graph]}),
+    ):
         edited = client.post("/v1/whatif", json={"model": name, **body, "edit": {"op": "edge", "nodes": [0, 2]}})
         assert edited.status_code == 200, edited.json()
     for wrong, sentence in [

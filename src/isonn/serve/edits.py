@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from isonn.errors import InputError
@@ -32,7 +33,8 @@ def apply_edit(graphs: GraphSet, edit: Any, model: Any) -> tuple[GraphSet, dict[
         smiles = _edited_molecule(str(graphs.table["smiles"][0]), edit, model.standardize_)
         return as_graphset([smiles], standardize=model.standardize_), {"smiles": smiles}
     if edit is not None:
-        graphs = join_graphs([_edited(graphs[0], edit, model)], **label_names(model))
+        edited = join_graphs([_edited(graphs[0], edit, model)], **label_names(model))
+        graphs = replace(edited, table=graphs.table)  # it holds the confounds
     return graphs, {"graph": as_json(graphs[0], model)}
 
 

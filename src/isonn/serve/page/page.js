@@ -62,11 +62,14 @@ const answersOf = answer => answer.probabilities || answer.values;
 /** The graph of an answer, as a request takes it. */
 const graphOf = answer => (answer.smiles ? { smiles: answer.smiles } : { graphs: [answer.graph] });
 
+/** The confounds of the model's example, for models that need some. */
+const subject = () => (state.model.example.confounds ? { confounds: state.model.example.confounds } : {});
+
 async function explain(graph, edit, words) {
   const asked = ++state.asked;
   const start = performance.now();
   const chosen = state.model.outputs[at("explained").value]; // none: the server explains the predicted class
-  const wanted = chosen ? { label: chosen.value } : {};
+  const wanted = { ...(chosen ? { label: chosen.value } : {}), ...subject() };
   try {
     const answer = await call("v1/whatif", { model: state.model.name, ...graph, ...wanted, ...(edit ? { edit } : {}) });
     if (asked !== state.asked) return; // a later request was sent meanwhile
@@ -95,7 +98,9 @@ function show(number) {
   if (molecules()) at("smiles").value = answer.smiles;
   else at("graph").value = JSON.stringify(answer.graph);
   draw(answer);
-  at("about").textContent = [answer.about, ...(answer.warnings || [])].join(". ");
+  const confounds = Object.entries(subject().confounds || {}).map(([name, [value]]) => `${name} ${typeof value === "number" ? Number(value.toPrecision(3)) : value}`);
+  const assumed = confounds.length ? [`Confounds: ${confounds.join(", ")}`] : [];
+  at("about").textContent = [answer.about, ...assumed, ...(answer.warnings || [])].join(". ");
   at("answer").replaceChildren(...verdict(answer, number));
   at("classes").textContent = allClasses(answer);
   waterfall(answer);
@@ -431,10 +436,11 @@ async function start() {
   at("token-form").hidden = true;
   at("model").replaceChildren(...state.models.map((model, i) => make("option", model.name, { value: i })));
   at("model-label").hidden = state.models.length < 2;
+  const smiles = (given.get("smiles") || "").replaceAll(" ", "+"); // an address may hold a + as it is
   const wanted = Math.max(0, state.models.findIndex(model => model.name === given.get("model")));
   at("model").value = wanted;
-  use(state.models[wanted], !given.get("smiles"));
-  if (given.get("smiles")) explain({ smiles: given.get("smiles") }, null, "Given");
+  use(state.models[wanted], !smiles);
+  if (smiles) explain({ smiles }, null, "Given");
 }
 
 at("token-form").addEventListener("submit", event => {
