@@ -214,7 +214,12 @@ def test_bad_settings_are_refused_in_a_sentence(graphs, params, kind, complaint)
 def test_missing_targets_and_bad_weights_are_refused(graphs):
     with pytest.raises(InputError, match="SubgraphClassifier.fit needs y; pass it, or graphs that have it"):
         isonn.SubgraphClassifier().fit(isonn.stream(graphs.with_y(None)))
-    for weights, complaint in (([1.0], r"has shape \(1,\)"), (-np.ones(PLANTED), "finite numbers >= 0")):
+    for weights, complaint in (
+        ([1.0], r"has shape \(1,\)"),
+        (-np.ones(PLANTED), r"sample_weight\[0\] is -1; weights are finite numbers >= 0"),
+        (np.full(PLANTED, np.nan), r"sample_weight\[0\] is nan; weights are finite numbers >= 0"),
+        (np.zeros(PLANTED), "sample_weight is 0 for every graph"),
+    ):
         with pytest.raises(InputError, match=complaint):
             isonn.SubgraphClassifier().fit(graphs, sample_weight=weights)
     with pytest.raises(InputError, match="alerts warn of a class, and this model predicts numbers"):
