@@ -450,6 +450,8 @@ def test_targets_that_only_some_graphs_have_are_left_out_with_a_warning(pyg):
         assert as_graphset(graphs).y is None
     with pytest.warns(IsoNNWarning, match=r"y is left out: .* shapes such as \(3,\); give \(1, t\)"):
         assert as_graphset([data_of(pyg, 3, 0, y=torch.zeros(3))] * 2).y is None
+    with pytest.warns(IsoNNWarning, match=r"y is left out: .* shapes such as \(1, 0\)"):
+        assert as_graphset([data_of(pyg, 3, 0, y=torch.zeros(1, 0))] * 2).y is None
     assert as_graphset([data_of(pyg, 3, 0, y=torch.zeros(1, 3))] * 2).y.shape == (2, 3)
 
 

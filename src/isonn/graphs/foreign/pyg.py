@@ -100,7 +100,9 @@ def _collected_y(targets: list[Any]) -> NDArray[Any] | None:
         return None
     if all(value.size == 1 for value in values):
         return np.concatenate([value.reshape(1) for value in values])
-    if all(value.ndim == 2 and len(value) == 1 and value.shape == values[0].shape for value in values):
+    if values[0].size and all(
+        value.ndim == 2 and len(value) == 1 and value.shape == values[0].shape for value in values
+    ):
         return np.concatenate(values)
     _leave_out_y(f"the y of graphs have shapes such as {values[0].shape}; give (1, t) for t targets of a graph")
     return None
