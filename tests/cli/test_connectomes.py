@@ -114,7 +114,7 @@ def test_predict_and_explain_use_the_confounds_of_the_table(model, folder, tmp_p
     assert "red-blue" in page.read_text()
     second = isonn.load(str(folder)).ids[1]
     assert run("explain", model, folder, "--graph", second).stdout == run("explain", model, folder, "--graph", 1).stdout
-    assert "graph sub is the id of 0 graphs" in run("explain", model, folder, "--graph", "sub").stderr
+    assert "have the id sub; give a number from 0 to 39" in run("explain", model, folder, "--graph", "sub").stderr
 
 
 def test_findings_are_printed_and_written(model, folder, tmp_path):

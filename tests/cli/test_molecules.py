@@ -174,7 +174,10 @@ def test_alerts_without_classes_are_refused_in_one_sentence(model, named, tmp_pa
 
 def test_alerts_of_several_labels_are_asked_for_by_name(both):
     model, data = both
-    refused(run("alerts", model, data), "this model has 2 labels; give the one to warn of as label: ['acid', 'ring']")
+    refused(
+        run("alerts", model, data),
+        "this model has 2 labels (acid, ring); name the one to warn of, such as --label 'acid'",
+    )
     result = run("alerts", model, data, "--label", "acid", "--min-support", 2)
     assert result.stderr.splitlines()[-1].startswith("1 alert for class acid")
     refused(run("alerts", model, data, "--label", "acids"), "--label 'acids' is not a class of this model")

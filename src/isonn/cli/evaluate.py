@@ -280,7 +280,9 @@ def _print(rows: Sequence[Row], notes: Sequence[str], store: Store) -> None:
 def _units(rows: Sequence[Row]) -> str:
     from isonn.scores import METRICS
 
-    kinds = {METRICS[name].percent for row in rows for name in row.metrics}
-    return (
-        "In percent" if kinds == {True} else "Accuracy and F1 in percent" if True in kinds else "In units of the target"
-    )
+    shown = dict.fromkeys(METRICS[name] for row in rows for name in row.metrics)
+    percents = [metric.heading for metric in shown if metric.percent]
+    if not percents:
+        return "In units of the target"
+    named = " and ".join(percents)
+    return "In percent" if len(percents) == len(shown) else f"{named[0].upper()}{named[1:]} in percent"

@@ -124,8 +124,10 @@ def places_of(graphs: GraphSet, asked: Sequence[int | str]) -> list[int]:
                 raise InputError(
                     f"row {name} of {graphs.name} was left out, so it cannot be explained; correct the row"
                 )
-            why = "is out of range" if name.removeprefix("-").isdecimal() else f"is the id of {ids.count(name)} graphs"
-            raise InputError(f"graph {name:.60} {why}: {graphs.name} has graphs 0 to {last}")
+            if name.removeprefix("-").isdecimal():
+                raise InputError(f"graph {name:.60} is out of range: {graphs.name} has graphs 0 to {last}")
+            count = ids.count(name) or "no"
+            raise InputError(f"{count} graphs of {graphs.name} have the id {name:.60}; give a number from 0 to {last}")
         places.append(numbers[name] if name in numbers else ids.index(name))
     return list(dict.fromkeys(places))
 

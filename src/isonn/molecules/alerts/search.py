@@ -210,8 +210,12 @@ def _column(clf: Any, label: Any) -> int:
     if label is not None:
         return column_of(clf.classes_, label, names)
     if len(values) != 2 or isinstance(clf.target_, Labels):
-        labels = [names.get(value, value) for value in values]
-        raise InputError(f"this model has {len(labels)} labels; give the one to warn of as label: {labels}")
+        labels = [str(names.get(value, value)) for value in values]
+        what = "labels" if isinstance(clf.target_, Labels) else "classes"
+        raise InputError(
+            f"this model has {len(labels)} {what} ({', '.join(labels)}); name the one to warn of, such as "
+            f"label={labels[0]!r}"
+        )
     return positive_of(values)
 
 
