@@ -187,6 +187,8 @@ def test_what_is_not_a_batch_gets_a_sentence(graphs):
         readout(edge_index, batch, weights[1:])
     with pytest.raises(InputError, match="edge_index names a node beyond the 20 of batch"):
         readout(edge_index + 1, batch)
+    with pytest.raises(InputError, match="edge_index joins nodes of two graphs"):
+        readout(torch.stack([edge_index[0], edge_index[1].flip(0)]), batch)
 
 
 def test_an_empty_batch_gives_no_rows():

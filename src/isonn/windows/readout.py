@@ -141,6 +141,8 @@ def _check(edge_index: Tensor, batch: Tensor | None, edge_weight: Tensor | None)
         )
     if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < len(batch):
         raise InputError(f"edge_index names a node beyond the {len(batch)} of batch; give the graph of every node")
+    if bool((batch[edge_index[0]] != batch[edge_index[1]]).any()):
+        raise InputError("edge_index joins nodes of two graphs; count nodes over the whole batch, as DataLoader does")
     return torch.bincount(batch)
 
 
