@@ -205,6 +205,20 @@ def test_numbers_are_reported_as_errors_beside_the_mean(named, tmp_path: Path):
     assert (int(counted[1]), counted[2]) == (held.sum(), f"{few.y[held].mean():.3g}")
 
 
+def test_the_first_of_several_numbers_is_the_one_that_the_first_screen_judges(mutag, tmp_path: Path):
+    nodes = mutag.sizes[:60].astype(float)
+    first = np.where(np.arange(60) % 3, nodes, np.nan)
+    few = mutag[:60].with_y(np.column_stack([first, 1000 * nodes[::-1]]))
+    reg = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0).fit(few)
+    reg.report(few, None, tmp_path / "numbers.html", cross_fit=False)
+    text = unescape((tmp_path / "numbers.html").read_text())
+    rmse = float(np.sqrt(np.nanmean((reg.predict(few) - few.y)[:, 0] ** 2)))
+    assert "What decides value 0 in MUTAG?" in text
+    assert "Typical error of value 0 (RMSE)" in text
+    assert f"<strong>{rmse:.3g}</strong>" in text
+    assert "Of value 0: Pearson's r" in text
+
+
 def test_a_few_training_graphs_are_left_out_of_a_held_out_page(mutag, tmp_path: Path):
     clf = isonn.SubgraphClassifier(max_nodes=2, head="linear", random_state=0).fit(mutag[:60])
     few = isonn.GraphSet.concat([mutag[100:130], mutag[:3]])

@@ -174,11 +174,11 @@ class ModelPage:
         target, (numbers, predicted) = self.cases.target, self.cases.predictions
         y = np.asarray(self.graphs.y)[numbers]
         if target.numeric:
-            error, mean = error_of(self.cases), score(target, y, predicted.reshape(len(y), -1))
-            unit = self.cases.naming.unit() if target.outputs == 1 else ""  # several columns have no common unit
-            mae = number_text(error["mae"], self.cases.naming.unit())
-            about = f"mean absolute error {mae}, r {error['pearson']:.2f}, R² {mean['r2'] or 0:.2f}"
-            return Tile("Typical error (RMSE)", number_text(mean["rmse"] or 0.0, unit), about)
+            error, naming = error_of(self.cases), self.cases.naming  # of the first column, as the page
+            of = f" of {naming.target()}" if target.outputs > 1 else ""
+            mae = number_text(error["mae"], naming.unit())
+            about = f"mean absolute error {mae}, r {error['pearson']:.2f}, R² {error['r2']:.2f}"
+            return Tile(f"Typical error{of} (RMSE)", number_text(error["rmse"], naming.unit()), about)
         right = right_graphs(target, y, predicted)
         about = f"{right.sum():,} of {len(right):,} right"
         if target.exclusive:

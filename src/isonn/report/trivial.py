@@ -34,8 +34,9 @@ def trivial_tile(models: PageModels, target: Target) -> Tile | None:
         except InputError:  # a fold has graphs of one class, or gaps that the method cannot learn from
             continue
         if target.numeric:
-            rmse = score(target, truth, predicted.reshape(len(truth), -1))["rmse"] or 0.0
-            unit = Naming.of(graphs).unit() if target.outputs == 1 else ""
+            first, answers = truth.reshape(len(truth), -1)[:, 0], predicted.reshape(len(truth), -1)[:, :1]
+            rmse = score(target, first, answers)["rmse"] or 0.0  # of the first column, as the tile of the model
+            unit = Naming.of(graphs).unit()
             words = "always the mean" if name == "majority" else words
             tiles.append(
                 (-rmse, Tile(f"Best trivial method: {words}", number_text(rmse, unit), "typical error (RMSE)"))

@@ -48,7 +48,8 @@ class Naming:
         names, noun = explanation.class_names, words_of(explanation.graph.kind)[0]
         if explanation.target.exclusive:
             return cls(names, noun=noun)
-        return cls(targets=tuple(str(names[column]) for column in sorted(names)), noun=noun, word="label")
+        word = "label" if explanation.target.outputs > 1 else "class"
+        return cls(targets=tuple(str(names[column]) for column in sorted(names)), noun=noun, word=word)
 
     def class_(self, value: Any) -> str:
         """Return the name of a class; text classes are their own name."""
@@ -83,9 +84,10 @@ class Naming:
         return unit_of(self.targets[int(column)]) if int(column) < len(self.targets) else ""
 
     def target(self, column: Any = 0) -> str:
-        """Return the name of a column of numbers."""
+        """Return the name of a column of numbers; columns of several without names are counted."""
         number = int(column)
-        return shortened(self.targets[number]) if number < len(self.targets) else "the value"
+        unnamed = f"value {number}" if self.word == "label" else "the value"
+        return shortened(self.targets[number]) if number < len(self.targets) else unnamed
 
 
 def side(name: str) -> str:

@@ -47,6 +47,7 @@ def parity_section(cases: Cases) -> Section | None:
         "error": error,
         "number": len(y),
         "noun": cases.naming.noun,
+        "of": f"Of {name}: " if cases.target.outputs > 1 else "",
         "mae": number_text(error["mae"], unit),
     }
     return Section("parity", "Predicted and measured", content, "Errors")
