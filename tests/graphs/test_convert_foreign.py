@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import igraph
 import numpy as np
 import pytest
@@ -414,8 +416,9 @@ def test_graphs_of_networkx_with_and_without_ids_of_their_own_are_joined():
     assert GraphSet.concat([plain, cut_out]).node_names.tolist() == ["0", "1", "2", "7", "3"]
     assert as_graphset([plain[0], cut_out[0]]).node_names.tolist() == ["0", "1", "2", "7", "3"]
     named = as_graphset([nx.Graph([("a", "b")])])
-    with pytest.raises(InputError, match="has node_names where graphs has none"):
-        GraphSet.concat([plain, named])
+    for one, other in ((plain, named), (replace(plain, kind="connectomes"), replace(cut_out, kind="connectomes"))):
+        with pytest.raises(InputError, match="has node_names where graphs has none"):
+            GraphSet.concat([one, other])
 
 
 def test_an_explanation_names_the_ids_of_networkx():

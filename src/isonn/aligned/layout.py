@@ -63,7 +63,7 @@ class Layout:
             regions = np.unique(_keys(graphs, align))
         if align == "names":  # in the order of the atlas, not the alphabet
             first = _keys(graphs[:1], align)
-            if _are_positions(regions):
+            if not graphs.kind and _are_positions(regions):
                 regions = np.arange(len(regions)).astype(regions.dtype)
             elif len(first) == len(regions):
                 regions = first

@@ -84,7 +84,7 @@ def join_graphs(graphs: Sequence[Graph], **columns: Any) -> GraphSet:
 
 def _join(graphs: Sequence[Graph], column: str) -> NDArray[Any] | None:
     columns = [getattr(graph, column) for graph in graphs]
-    if column == "node_names":
+    if column == "node_names" and not any(graph.kind for graph in graphs):
         columns = _named_alike(columns, [np.array([graph.n]) for graph in graphs])
     given = [(i, values) for i, values in enumerate(columns) if values is not None]
     filled = [(i, values) for i, values in given if len(values)]
@@ -124,7 +124,7 @@ def difference(first: GraphSet, other: GraphSet) -> str | None:
     """Return why two sets cannot be joined, as a phrase to follow "the other set", or None if they can."""
     for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y"):
         ours, theirs = getattr(first, column), getattr(other, column)
-        if column == "node_names":
+        if column == "node_names" and not first.kind:
             ours, theirs = _named_alike([ours, theirs], [first.sizes, other.sizes])
         called = "classes" if column == "y" else column
         if (ours is None) != (theirs is None):
@@ -162,7 +162,7 @@ def concat(sets: Sequence[GraphSet], name: str | None = None) -> GraphSet:
     joined: dict[str, Any] = {}
     for column in ("node_labels", "edge_labels", "node_attributes", "node_names", "y", "ids"):
         columns = [getattr(graphs, column) for graphs in sets]
-        if column == "node_names":
+        if column == "node_names" and not first.kind:
             columns = _named_alike(columns, [graphs.sizes for graphs in sets])
         joined[column] = None if any(values is None for values in columns) else read_only(np.concatenate(columns))
     for names in ("node_label_names", "edge_label_names", "class_names"):
