@@ -320,6 +320,13 @@ def test_all_targets_are_the_columns_that_are_neither_id_nor_structure(table):
     assert isonn.load(path, target="A, B").y.tolist() == [0, 1, 1]
 
 
+def test_classes_in_words_are_not_learned_as_numbers_beside_measurements(table):
+    path = table("smiles,toxic,IC50\nCCO,yes,0.5\nCC,no,1.5\nC,no,2.5\n")
+    with pytest.raises(DatasetError, match="column 'toxic' holds classes and 'IC50' numbers; fit a model to each"):
+        isonn.load(path, target="toxic,IC50")
+    assert isonn.load(path, target="IC50").y.tolist() == [0.5, 1.5, 2.5]
+
+
 @pytest.mark.parametrize(
     ("header", "rows", "ids"),
     [

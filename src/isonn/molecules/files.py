@@ -304,17 +304,22 @@ def _plan(columns: Columns, options: Options) -> Plan:
     check_mode(options.standardize)
     values = values_option(options.values)
     names = columns.targets(options.target)
-    readings = []
+    readings, words = [], None
     for name in names:
         try:
             reading = read_as_target(
                 columns.facts[name], name, numbers=options.numbers, censored=options.censored, values=values
             )
+            words = name if reading.kind == "classes" and not reading.whole else words
             readings.append(reading.indicators() if len(names) > 1 else reading)
         except DatasetError as error:
             numbers = quoted([other for other in names if columns.facts[other].numeric])
             hint = f" (columns of numbers: {numbers})" if len(names) > 1 and numbers else ""
             raise DatasetError(f"{columns.path}: {error}{hint}") from error
+    if words is not None and (measured := next((one.name for one in readings if one.kind == "numbers"), None)):
+        raise DatasetError(
+            f"{columns.path}: column {words!r} holds classes and {measured!r} numbers; fit a model to each of them"
+        )
     return Plan(columns, options, readings, columns.ids(names))
 
 
