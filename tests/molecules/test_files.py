@@ -331,6 +331,7 @@ def test_classes_in_words_are_not_learned_as_numbers_beside_measurements(table):
     ("header", "rows", "ids"),
     [
         ("Name,Compound ID,smiles", ["a,1,CCO", "b,2,CC"], ["1", "2"]),
+        ("Name,Cpd No,smiles", ["a,1,CCO", "b,2,CC"], ["1", "2"]),
         ("Compound ID,Name,smiles", ["1,a,CCO", "1,b,CC"], ["a", "b"]),
         ("Name,Compound ID,smiles", ["a,1,CCO", "a,1,CC"], ["1", "1"]),
         ("batch_id,mol id,smiles", ["7,a,CCO", "7,b,CC"], ["a", "b"]),
@@ -340,7 +341,7 @@ def test_the_id_is_the_unique_column_and_ids_come_before_names(table, header, ro
     assert isonn.load(table("\n".join([header, *rows, ""]))).ids.tolist() == ids
 
 
-@pytest.mark.parametrize("name", ["Sample", "Drug", "Catalogue No.", "our code"])
+@pytest.mark.parametrize("name", ["Sample", "Drug", "Catalogue No.", "Cpd No", "our code"])
 def test_a_text_that_differs_in_every_row_is_the_id_and_no_target(table, name):
     path = table(f"{name},smiles,a,b,word\nT1,CCO,0,1.5,x\nT2,CC,1,2.5,x\nT3,C,1,3.5,\n")
     graphs = isonn.load(path, target="a,b")

@@ -16,13 +16,13 @@ ALL = "all"
 _NO_TARGET = re.compile(
     r"|unnamed: ?\d+|index|idx|row|no\.?|nr\.?|#|remarks?|comments?|notes?"
     r"|cas([ _-]?(no|rn|number)\.?)?|.*smiles.*|.*inchi.*|names?|(.*[_ -])?id"
-    r"|(c|s|mol|chembl|pubchem)id|compound.*|molecule.*|structures?|formula|mol_?(weight|formula)"
+    r"|(c|s|mol|chembl|pubchem)id|(compound|cmpd|cpd|molecule).*|structures?|formula|mol_?(weight|formula)"
     r"|split|fold|set|groups?|scaffold|samples?|batch|lot|cat(alogue|alog)?[ _.-]*(no|number|code)\.?"
 )
 #: Columns that name a molecule, by lower-case name with single underscores: ids come before names.
 _ID = re.compile(
     r"(.*_)?id|(c|s|mol|chembl|pubchem|zinc)id|identifier|cas(_?(no|rn|number))?"
-    r"|(compound|molecule|sample)(_?(no|number|code))?|cat(alogue|alog)?_?(no|number|code)"
+    r"|(compound|cmpd|cpd|molecule|sample)(_?(no|number|code))?|cat(alogue|alog)?_?(no|number|code)"
 )
 _NAME = re.compile(r"(.*_)?names?|title|drugs?")
 #: Fewest rows whose texts are ids because they differ; two answers may be "yes" and "no".
