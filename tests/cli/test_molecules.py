@@ -134,10 +134,10 @@ def test_large_tables_repeat_no_warning(tmp_path, monkeypatch):
     new.write_text("smiles\n" + "CCBr\nCCCO\nCCI\nCCC\n" * 3)
     told = [line for line in run("predict", tmp_path / "model", new).stderr.splitlines() if "never seen" in line]
     assert len(told) == 1
-    assert told[0].endswith("they are matched as if they had none (and 2 more pieces of DATA like this one)")
+    assert told[0].endswith("they are matched as if they had none (and in 2 more parts of DATA)")
     (tmp_path / "a.csv").write_text("smiles\nCCBr\n")
     told = run("predict", tmp_path / "model", new, tmp_path / "a.csv").stderr  # of several files, too
-    assert "(and 3 more pieces of DATA like this one)" in told
+    assert "(and in 3 more parts of DATA)" in told
 
 
 @pytest.mark.parametrize("cells", ["", ",0.25", ","])

@@ -182,7 +182,7 @@ def _sum_up(finished: Partial, clf: Any) -> Screened:
             texts.setdefault(kind, []).append(text)
         truth.append(arrays["truth"])
     for first, *others in texts.values():
-        more = f" (and {len(others)} more pieces of DATA like this one)" if others else ""
+        more = f" (and in {len(others)} more part{'s' * (len(others) != 1)} of DATA)" if others else ""
         warnings.warn(f"{first}{more}", IsoNNWarning, stacklevel=3)
     scores = _scores(clf, np.concatenate(truth))
     return Screened(totals["rows"], totals["bad"], problems, totals["seen"], scores, dict(changes), dict(unknown))
