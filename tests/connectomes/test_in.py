@@ -223,7 +223,7 @@ def test_matrices_of_other_languages_are_read(tmp_path, matrices, write):
 
 def test_missing_codes_and_decimal_commas_of_participants_are_read():
     table = {"id": list("abcd"), "iq": [101, -9999, 99, 88], "fd": ["0,125", "1,5", "n/a", "2"], "n": ["1,234"] * 4}
-    with pytest.warns(IsoNNWarning, match="iq holds -9999 in 1 rows, which is read as missing; write n/a"):
+    with pytest.warns(IsoNNWarning, match="iq holds -9999 in 1 row, which is read as missing; write n/a"):
         columns = read_participants(table)
     np.testing.assert_array_equal(columns["iq"], [101, np.nan, 99, 88])
     np.testing.assert_array_equal(columns["fd"], [0.125, 1.5, np.nan, 2])
