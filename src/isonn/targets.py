@@ -6,6 +6,7 @@ per graph, `Labels` several labels per graph, and `Numbers` measurements.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -413,13 +414,17 @@ def positive_of(classes: Iterable[Any]) -> int:
     Where the words do not say it, as in 0 and 1, the second is positive.
 
     Example:
-        >>> positive_of(["Active", "Inactive"]), positive_of(["BBB+", "BBB-"]), positive_of([0, 1])
+        >>> positive_of(["Active", "Non_Active"]), positive_of(["BBB+", "BBB-"]), positive_of([0, 1])
         (0, 0, 1)
+        >>> positive_of(["agonist", "inactive"]), positive_of(["no", "yes"])
+        (0, 1)
     """
     first, second = (str(value).strip().casefold() for value in classes)
-    negations = {f"{no}{first}" for no in ("no ", "not ", "non", "non-", "non ", "in", "im", "un")}
+    word, other = (re.sub(r"[\s_-]", "", text) for text in (first, second))
+    negated = other in {f"{no}{word}" for no in ("no", "not", "non", "in", "im", "un")}
     signs = first[-1:] == "+" and second == f"{first[:-1]}-"
-    return 0 if (first, second) in ANSWERS or second in negations or signs else 1
+    known = (first, second) in ANSWERS or second in {no for _, no in ANSWERS if len(no) > 1}
+    return 0 if known or negated or signs else 1
 
 
 def are_too_many_classes(counts: Collection[int]) -> bool:

@@ -75,9 +75,9 @@ def _column(name: str, cells: Sequence[Any]) -> NDArray[Any]:
                 return column
         return np.array(["n/a" if gap else str(cell) for cell, gap in zip(cells, gaps, strict=True)], dtype=np.str_)
     coded = np.isin(numbers, CODES)
-    if count := int(coded.sum()):
+    if rows := int(coded.sum()):
         warnings.warn(
-            f"{name} holds {numbers[coded][0]:g} in {count} row{'s' * (count > 1)}, which is read as missing; write n/a",
+            f"{name} holds {numbers[coded][0]:g} in {rows} row{'s' * (rows > 1)}, which is read as missing; write n/a",
             IsoNNWarning,
             stacklevel=4,
         )
