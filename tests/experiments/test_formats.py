@@ -118,14 +118,14 @@ def test_findings_name_the_best_value_beside_the_papers() -> None:
     ]
     loss = Sweep("by-epoch", "t", "loss", paper={"A": 50})
     assert findings(loss, [replace(ROW, loss=(1.0, 0.0, 0.0, 0.0))]) == [
-        "A: the loss settles by epoch 2, as the paper says; the paper's: 50"
+        "A: the loss settles by epoch 2; the paper's: 50"
     ]
     assert findings(loss, [replace(ROW, dataset="B", loss=(4.0, 3.0, 2.0, 1.0))]) == [
         "B: the loss still falls at epoch 4"
     ]
     late = replace(ROW, loss=(1.0, 1.0, 0.0, 0.0, 0.0, 0.0))
     assert findings(replace(loss, paper={"A": 2}), [late]) == [
-        "A: the loss settles by epoch 3, later than the paper says (2)"
+        "A: the loss settles by epoch 3, later than the paper says; the paper's: 2"
     ]
     assert findings(sweep, [ABSENT]) == findings(loss, [ABSENT]) == []
 

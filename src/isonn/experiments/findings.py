@@ -41,11 +41,8 @@ def _settled(row: Row, paper: float | None) -> str:
     beside = "" if paper is None else f"; the paper's: {paper}"
     if row.settled is None:
         return f"{row.dataset}: the loss still falls at epoch {len(row.loss or ())}{beside}"
-    verdict = ""
-    if paper is not None:
-        verdict = ", as the paper says" if row.settled <= paper else f", later than the paper says ({paper})"
-        beside = beside if row.settled <= paper else ""
-    return f"{row.dataset}: the loss settles by epoch {row.settled}{verdict}{beside}"
+    later = ", later than the paper says" if paper is not None and row.settled > paper else ""
+    return f"{row.dataset}: the loss settles by epoch {row.settled}{later}{beside}"
 
 
 def _best(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
