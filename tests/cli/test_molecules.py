@@ -172,6 +172,18 @@ def test_alerts_without_classes_are_refused_in_one_sentence(model, named, tmp_pa
     refused(run("alerts", model, data), "has no classes to judge alerts by; add them, or name theirs with --target")
 
 
+def test_reasons_are_those_of_the_label_that_is_named(both, tmp_path):
+    model = both[0]
+    for label in ("acid", "ring"):
+        (row,) = csv.DictReader(
+            run("predict", model, "OC(=O)c1ccccc1", "--label", label, "--reasons", 1).stdout.splitlines()
+        )
+        assert row["reason 1"].endswith(f" for {label})")
+    refused(
+        run("predict", model, "CCO", "--label", "acids", "--reasons", 1), "--label 'acids' is not a class of this model"
+    )
+
+
 def test_alerts_of_several_labels_are_asked_for_by_name(both):
     model, data = both
     refused(

@@ -227,7 +227,7 @@ def test_a_stopped_run_is_neither_overwritten_nor_mixed_with_another(model, tabl
     stopped_after(2, monkeypatch, model, [str(table)], out)
     refused(run("predict", model, table, "--out", out), "holds the rows of a run that was stopped; --resume continues")
     with pytest.raises(InputError, match="was begun with another choice of options; give the same"):
-        screen(model, [str(table)], out, extras={"reasons": 1})
+        screen(model, [str(table)], out, extras={"reasons": [1, None]})
     table.write_text(table.read_text().replace("x000", "y000"))
     with pytest.raises(InputError, match="was begun with another data"):
         screen(model, [str(table)], out)
@@ -256,7 +256,7 @@ def test_top_keeps_the_best_rows_with_reasons_also_after_a_stop(
     screen(model, [str(table)], tmp_path / "all.csv")
     rows = [row for row in rows_of(tmp_path / "all.csv") if not row["problem"]]
     rows.sort(key=lambda row: (float(row["p(1)"]) * (1 if lowest else -1), int(row["graph"])))
-    options = {"best": Best(9, lowest=lowest), "extras": {"reasons": 2}}
+    options = {"best": Best(9, lowest=lowest), "extras": {"reasons": [2, None]}}
     for pieces in (3, 99):
         stopped_after(pieces, monkeypatch, model, [str(table)], tmp_path / "best.csv", **options)
     best = rows_of(tmp_path / "best.csv")

@@ -106,7 +106,7 @@ def predict(
     trust = {"interval": interval, "domain": domain, "neighbours": neighbours}
     added: dict[str, Any] = {name: check_coverage(coverage) for name, wanted in trust.items() if wanted}
     if reasons is not None or top is not None:
-        added = {"reasons": 3 if reasons is None else reasons, **added}
+        added = {"reasons": [3 if reasons is None else reasons, label], **added}
     options = reading(smiles, target, censored=censored, values=values, select=select, runs=runs, missing=missing)
     with ExitStack() as stack:
         path = out
@@ -220,4 +220,5 @@ def _tell(done: Screened, out: Path | None, top: int | None) -> None:
         say(f"{scores_text(scores, unit_of(name))}{f' for {name}' if name else ''} ({count} values)")
     if len(done.scores) > 1:
         means = mean_score([scores for _, _, scores in done.scores])
-        say(f"{scores_text(means)}, mean of {len(done.scores)} columns")
+        comparable = {name: value for name, value in means.items() if name not in ("mae", "rmse")}  # errors have units
+        say(f"{scores_text(comparable)}, mean of {len(done.scores)} columns")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from isonn.domain import SHOWN, Assessment
 from isonn.errors import InputError, IsoNNWarning
+from isonn.explain.explanation import column_of, output_names
 from isonn.explain.reasons import Reason
 from isonn.graphs.graph import GraphSet
 from isonn.graphs.io.target_column import unit_of
@@ -34,19 +35,22 @@ class Extra(NamedTuple):
     columns: Callable[[Any, GraphSet, Any], Cells]
 
 
-def _reason_names(clf: Any, most: int) -> dict[str, bool]:
+def _reason_names(clf: Any, wanted: tuple[int, str | None]) -> dict[str, bool]:
+    most, label = wanted
     if most < 1:
         raise InputError(f"--reasons must be at least 1, got {most}")
+    if label is not None:
+        column_of(clf.target_.classes, label, output_names(clf.target_, clf.label_names_))
     return {f"reason {i + 1}": False for i in range(most)}
 
 
-def _reasons(clf: Any, graphs: GraphSet, most: int) -> Cells:
+def _reasons(clf: Any, graphs: GraphSet, wanted: tuple[int, str | None]) -> Cells:
     """Return the strongest reasons of each graph; those for the explained class or label come before those against."""
-    rows = []
+    (most, label), rows = wanted, []
     for i in range(len(graphs)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IsoNNWarning)  # predicting all graphs warned of new labels
-            reasons = clf.explain(graphs[i : i + 1], top=0).reasons  # the strongest first
+            reasons = clf.explain(graphs[i : i + 1], label, top=0).reasons  # the strongest first
         if not clf.target_.numeric:
             reasons = sorted(reasons, key=lambda reason: reason.contribution < 0)
         rows.append([f"{reason.name or reason.text} ({_effect(reason)})" for reason in reasons])
