@@ -174,6 +174,11 @@ def test_alerts_without_classes_are_refused_in_one_sentence(model, named, tmp_pa
 
 def test_reasons_are_those_of_the_label_that_is_named(both, tmp_path):
     model = both[0]
+    pages = tmp_path / "pages"
+    assert run("predict", model, "OC(=O)c1ccccc1", "--label", "ring", "--dossier", pages).returncode == 0
+    assert "Prediction of ring for molecule 0" in (pages / "0.html").read_text()
+    assert run("predict", model, "OC(=O)c1ccccc1", "--label", "acid", "--dossier", tmp_path / "more").returncode == 0
+    assert "Prediction of acid for molecule 0" in (tmp_path / "more" / "0.html").read_text()
     for label in ("acid", "ring"):
         (row,) = csv.DictReader(
             run("predict", model, "OC(=O)c1ccccc1", "--label", label, "--reasons", 1).stdout.splitlines()

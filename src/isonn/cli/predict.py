@@ -116,7 +116,7 @@ def predict(
         run: Any = processes(jobs) if cluster is None else stack.enter_context(calls_on_cluster(cluster))
         try:
             best = None if top is None else Best(top, label, lowest)
-            pages = None if dossier is None else partial(_write_dossiers, model, dossier)
+            pages = None if dossier is None else partial(_write_dossiers, model, dossier, label)
             done = screen(
                 model, data, path, options=options, extras=added, best=best, changes=changes, pages=pages, jobs=run
             )
@@ -131,7 +131,7 @@ def predict(
     _tell(done, out, top)
 
 
-def _write_dossiers(model: Path, folder: Path, pieces: Iterator[Piece]) -> None:
+def _write_dossiers(model: Path, folder: Path, label: str | None, pieces: Iterator[Piece]) -> None:
     """Write the dossier of each row that is a graph, a page named by its number."""
     import isonn
     from isonn.files import atomic_directory
@@ -139,7 +139,7 @@ def _write_dossiers(model: Path, folder: Path, pieces: Iterator[Piece]) -> None:
     from isonn.screening.sources import target_names
 
     clf = isonn.load_model(model)
-    endpoint = ", ".join(target_names(clf))
+    endpoint, about = ", ".join(target_names(clf)), None if clf.target_.exclusive else label
     count = 0
     with atomic_directory(folder) as pages:
         for piece in pieces:
@@ -152,7 +152,8 @@ def _write_dossiers(model: Path, folder: Path, pieces: Iterator[Piece]) -> None:
             for i, number in enumerate(numbers):
                 facts = facts_of(graphs[i].row or {}, None if standard is None else standard[i])
                 warned = None if rules is None else rules[i]
-                page = prediction_dossier(clf.explain(graphs[i : i + 1]), str(number), facts, warned, endpoint)
+                explanation = clf.explain(graphs[i : i + 1], about)
+                page = prediction_dossier(explanation, str(number), facts, warned, endpoint)
                 page.to_html(pages / f"{number}.html")
             count += len(numbers)
     print(f"{count} dossiers in {folder}: drafts for an expert, not regulatory statements", file=sys.stderr)

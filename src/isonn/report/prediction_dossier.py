@@ -42,7 +42,8 @@ def prediction_dossier(
     predicted = f"{endpoint}: {naming.class_(e.label)}, probability {value:.3f}".removeprefix(": ")
     if not e.target.exclusive:
         endpoint = naming.output(e.explained, e.target)
-        predicted = f"{endpoint}: probability {value:.3f}, the most likely of {len(e.classes)} labels"
+        which = "the most likely" if value == e.probabilities.max() else "one"
+        predicted = f"{endpoint}: probability {value:.3f}, {which} of {len(e.classes)} labels"
     if e.target.numeric:
         predicted = f"{naming.target(e.explained)}: {number_text(value, e.unit)}"
     marks = reason_marks(e.reasons[:1])
