@@ -173,6 +173,8 @@ def test_a_loader_of_pyg_is_the_graphs_in_its_batches(pyg):
     expected = as_graphset(graphs)
     assert loaded.sizes.tolist() == expected.sizes.tolist() == [3, 7, 4, 5, 6]
     assert loaded.digest == expected.digest
+    with pytest.raises(InputError, match="DataLoader that shuffles, so y has another order; give X.dataset"):
+        as_graphset(DataLoader(graphs, batch_size=2, shuffle=True), [0, 1, 0, 1, 0])
 
 
 @pytest.mark.parametrize("place", ["edge_weight", "edge_attr"])

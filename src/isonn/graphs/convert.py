@@ -97,6 +97,8 @@ def as_graphset(
     graphs = X if isinstance(X, GraphSet) else _convert(_items(X), label_from, edge_label_from, standardize)
     _check_standard(graphs, standardize)
     if y is not None:
+        if type(getattr(X, "sampler", None)).__name__ == "RandomSampler":
+            raise InputError("X is a DataLoader that shuffles, so y has another order; give X.dataset")
         graphs = graphs.with_y(as_y(y, len(graphs)))
     given = {column: value for column, value in {"name": name, **columns}.items() if value is not None}
     return replace(graphs, **{column: _column(column, value) for column, value in given.items()}) if given else graphs
