@@ -170,3 +170,5 @@ def test_text_is_not_read_as_numbers():
 def test_a_text_for_values_needs_an_equals_sign():
     with pytest.raises(InputError, match="values='inconclusive' names no value; write inconclusive=no, or"):
         values_option(["inconclusive"])
+    with pytest.raises(InputError, match="values='1=yes,0=no' holds several; give a list, or --values once for each"):
+        values_option("1=yes,0=no")

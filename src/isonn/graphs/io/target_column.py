@@ -515,5 +515,7 @@ def values_option(given: Mapping[str, str | None] | Iterable[str] | str | None) 
             raise InputError(
                 f"values={item!r:.60} names no value; write inconclusive=no, or inconclusive= to leave out"
             )
+        if "=" in text and "," in text:
+            raise InputError(f"values={item!r:.60} holds several; give a list, or --values once for each")
         mapping[text.strip()] = to.strip() or None
     return mapping
