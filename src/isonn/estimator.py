@@ -415,8 +415,11 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         predicted = self.predict(X)
         truth = as_y(y, len(predicted))
         if sample_weight is not None:
-            return float(r2_score(truth, predicted, sample_weight=sample_weight))
-        return score(self.target_, truth, predicted.reshape(len(truth), -1))["r2"] or 0.0
+            weights = np.asarray(sample_weight)
+            columns = zip(as_columns(truth).T, as_columns(predicted).T, strict=True)
+            known = [(true, told, ~np.isnan(true)) for true, told in columns]
+            return float(np.mean([r2_score(true[k], told[k], sample_weight=weights[k]) for true, told, k in known]))
+        return score(self.target_, truth, as_columns(predicted))["r2"] or 0.0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -304,3 +304,12 @@ def test_molecules_are_scored_with_the_standardisation_of_the_model():
         patch.setattr(estimator, "as_graphset", counted)
         assert reg.score(salts, y) > 0.5
     assert calls == ["none"]
+
+
+def test_a_weight_of_two_scores_a_graph_twice_and_unknown_numbers_not_at_all(mutag):
+    y = np.column_stack([mutag.sizes, mutag.y]).astype(float)[:60]
+    y[::5, 0] = np.nan
+    reg = isonn.SubgraphRegressor(max_nodes=2, head="linear", random_state=0).fit(mutag[:60], y)
+    twice = np.append(np.arange(60), np.arange(20))
+    weighted = reg.score(mutag[:60], y, sample_weight=np.bincount(twice))
+    assert weighted == pytest.approx(reg.score(mutag[twice], y[twice]))
