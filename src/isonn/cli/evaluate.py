@@ -284,5 +284,4 @@ def _units(rows: Sequence[Row]) -> str:
     percents = [metric.heading for metric in shown if metric.percent]
     if not percents:
         return "In units of the target"
-    named = " and ".join(percents)
-    return "In percent" if len(percents) == len(shown) else f"{named[0].upper()}{named[1:]} in percent"
+    return "In percent" if len(percents) == len(shown) else f"Columns {' and '.join(percents)} in percent"

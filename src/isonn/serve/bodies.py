@@ -239,7 +239,8 @@ def label_codes(field: str, given: Any, names: Mapping[Any, str], count: int, ki
 def whole(value: Any, field: str, least: int, most: int) -> int:
     """Return a whole number of a request; raise `InputError` for anything else."""
     if not is_whole(value) or not least <= value <= most:
-        raise InputError(f"{field} is {shown(value)}; give a whole number from {least} to {most:,}")
+        upper = f" to {most:,}" if most < 2**31 else ""
+        raise InputError(f"{field} is {shown(value)}; give a whole number from {least}{upper}")
     return int(value)
 
 
