@@ -147,7 +147,7 @@ def fit(
     if as_json:
         print(json.dumps({**facts, **changed}))
         return
-    print(f"{graphs.name}: {number} graphs")
+    print(f"{graphs.name}: {number:,} graphs")
     print(*sentences(facts), sep="\n")
     print(f"saved in {out}; isonn predict {out} DATA predicts new graphs")
 

@@ -197,7 +197,9 @@ def _tell(done: Screened, out: Path | None, top: int | None) -> None:
 
     if out is not None:
         rows = (
-            f"{done.rows} predictions" if top is None else f"the best {min(top, done.rows - done.bad)} of {done.rows}"
+            f"{done.rows:,} predictions"
+            if top is None
+            else f"the best {min(top, done.rows - done.bad):,} of {done.rows:,}"
         )
         say(f"{rows} in {out}")
     if done.changes:
