@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import operator
 
+import numpy as np
 import pytest
 
 import isonn
@@ -120,3 +121,16 @@ def test_a_model_of_an_earlier_version_is_refused_in_one_sentence(model, name, v
     edit(model, lambda content: content.update(format=name))
     with pytest.raises(ModelFileError, match=rf"was saved by isonn {version}, .*; fit it again$"):
         isonn.load_model(model)
+
+
+@pytest.mark.parametrize("site", [[], "scanner", None])
+def test_a_forged_site_is_refused_before_it_is_used(tmp_path, site):
+    draw = np.random.default_rng(0)
+    halves = np.triu(draw.normal(size=(24, 5, 5)), 1)
+    table = {"site": ["A", "B", "C", "D"] * 6}
+    clf = isonn.AlignedClassifier(harmonize="site", shuffles=9, random_state=0)
+    clf.fit(halves + halves.transpose(0, 2, 1), np.arange(24) // 12, confounds=table).save(tmp_path / "model")
+    edit(tmp_path / "model", lambda content: content["details"]["adjustment"].update(site=site))
+    edit(tmp_path / "model", lambda content: content.update(digest=model_files.digest_of(content)))
+    with pytest.raises(ModelFileError, match="does not describe"):
+        isonn.load_model(tmp_path / "model")

@@ -179,7 +179,10 @@ class Adjustment:
         combat = Combat(tuple(map(str, stored["sites"])), **below("combat", tensors)) if stored["sites"] else None
         lists = ("categories", "means")
         confounds = [Confound(**{**one, **{name: tuple(one[name]) for name in lists}}) for one in stored["confounds"]]
-        return cls(tuple(confounds), tensors["slopes"], stored["site"], combat)
+        site = None if combat is None else stored["site"]
+        if combat is not None and site not in [confound.name for confound in confounds]:
+            raise InputError(f"its site {site!r:.40} is none of its confounds")
+        return cls(tuple(confounds), tensors["slopes"], site, combat)
 
 
 def _covariates(confounds: Sequence[Confound], site: str, graphs: GraphSet) -> Floats:
