@@ -50,3 +50,11 @@ def test_a_file_taken_for_a_stray_before_it_was_locked_is_made_again(tmp_path, m
         temporary.write_text("whole")
     assert (tmp_path / "a").read_text() == "whole"
     assert len(made) == 2
+
+
+@pytest.mark.parametrize("write", [atomic_file, atomic_directory])
+def test_writing_removes_what_a_killed_process_left_of_the_same_file(tmp_path, write):
+    (tmp_path / ".a.json.abcd1234").write_text("half")
+    with write(tmp_path / "a.json"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]

@@ -36,6 +36,7 @@ def check_new(path: Path, choose: str = "another name") -> None:
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path that is renamed to ``path`` if the block succeeds, and removed if it fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    remove_strays(path.parent, path.name)
     handle, temporary = _locked(lambda: tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         yield temporary
@@ -53,6 +54,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 def atomic_directory(path: Path) -> Iterator[Path]:
     """Yield a temporary folder that is renamed to ``path``, which must not exist, if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    remove_strays(path.parent, path.name)
 
     def make() -> tuple[int | None, str]:
         name = tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)

@@ -93,7 +93,7 @@ def fit(
     A stopped fit of data too large for memory continues with the same command.
     """
     import isonn
-    from isonn.files import check_new, remove_strays
+    from isonn.files import check_new
 
     check_new(out, "another --out")
     if keep_examples not in (None, "ids", "smiles"):
@@ -132,7 +132,6 @@ def fit(
         graphs = graphs.with_confounds(list(opt.split_names(confounds)))
 
     model = _estimator(method, parameters, _has_numbers(chunks) if numbers is None else numbers)
-    remove_strays(out.parent, out.name)  # of killed runs
     with ExitStack() as stack:
         if streamed:
             graphs.bank = bank or stack.enter_context(_bank_beside(out))
