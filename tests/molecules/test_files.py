@@ -88,6 +88,12 @@ def test_bad_rows_are_left_out_and_named(table):
     assert graphs.y.tolist() == [0, 1]
 
 
+def test_cells_beyond_the_header_do_not_make_it_two_rows(table):
+    with pytest.warns(IsoNNWarning, match="1 row is left out: row 0"):
+        graphs = isonn.load(table("smiles,y\n?,1,uM\nCCO,1,5\nCC,0,2\nCCC,1,3\n"))
+    assert graphs.y.tolist() == [1, 0, 1]
+
+
 def test_repeats_are_counted_and_share_a_group(table):
     with pytest.warns(IsoNNWarning, match="2 of 5 molecules repeat an earlier one"):
         graphs = isonn.load(table("smiles,y\nCCO,0\nOCC,1\nC[C@H](N)O,1\nC[C@@H](N)O,1\nCC,0\n"))

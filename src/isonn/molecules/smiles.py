@@ -119,7 +119,7 @@ def _check_header(path: Path, names: Sequence[str], rows: Sequence[Sequence[str]
     """Raise `DatasetError` if the first row continues the header, for example with units."""
     if len(rows) < 3 or len(rows[0]) <= column or is_smiles(rows[0][column]):
         return
-    for i, cell in enumerate(rows[0]):
+    for i, cell in enumerate(rows[0][: len(names)]):
         below = [row[i] for row in rows[1:] if len(row) > i and not is_missing(row[i])]
         if i != column and not is_missing(cell) and not measured(cell) and below and all(map(measured, below)):
             raise DatasetError(
