@@ -284,4 +284,5 @@ def _units(rows: Sequence[Row]) -> str:
     percents = [metric.heading for metric in shown if metric.percent]
     if not percents:
         return "In units of the target"
-    return "In percent" if len(percents) == len(shown) else f"Columns {' and '.join(percents)} in percent"
+    named = " and ".join(filter(None, [", ".join(percents[:-1]), percents[-1]]))
+    return "In percent" if len(percents) == len(shown) else f"Columns {named} in percent"
