@@ -8,7 +8,7 @@ import tempfile
 import pytest
 
 from isonn import files
-from isonn.files import atomic_directory, atomic_file, remove_strays
+from isonn.files import atomic_directory, atomic_file, check_new, remove_strays
 
 pytestmark = pytest.mark.skipif(files.fcntl is None, reason="needs file locks")
 
@@ -52,9 +52,8 @@ def test_a_file_taken_for_a_stray_before_it_was_locked_is_made_again(tmp_path, m
     assert len(made) == 2
 
 
-@pytest.mark.parametrize("write", [atomic_file, atomic_directory])
-def test_writing_removes_what_a_killed_process_left_of_the_same_file(tmp_path, write):
+def test_a_command_begins_by_removing_what_a_killed_one_left_of_its_file(tmp_path):
     (tmp_path / ".a.json.abcd1234").write_text("half")
-    with write(tmp_path / "a.json"):
-        pass
-    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+    (tmp_path / ".b.json.abcd1234").write_text("half")
+    check_new(tmp_path / "a.json")
+    assert [path.name for path in tmp_path.iterdir()] == [".b.json.abcd1234"]

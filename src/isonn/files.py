@@ -27,16 +27,20 @@ def is_path(text: str | Path) -> bool:
 
 
 def check_new(path: Path, choose: str = "another name") -> None:
-    """Raise `InputError` if the path exists; ``choose`` says what to choose instead, such as "another --out"."""
+    """Raise `InputError` if the path exists, and remove what killed processes left of it.
+
+    Args:
+        choose: what to choose instead, such as "another --out".
+    """
     if path.exists():
         raise InputError(f"{path} exists already; choose {choose}, or remove it first")
+    remove_strays(path.parent, path.name)
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path that is renamed to ``path`` if the block succeeds, and removed if it fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    remove_strays(path.parent, path.name)
     handle, temporary = _locked(lambda: tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         yield temporary
@@ -54,7 +58,6 @@ def atomic_file(path: Path) -> Iterator[Path]:
 def atomic_directory(path: Path) -> Iterator[Path]:
     """Yield a temporary folder that is renamed to ``path``, which must not exist, if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    remove_strays(path.parent, path.name)
 
     def make() -> tuple[int | None, str]:
         name = tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)

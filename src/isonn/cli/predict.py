@@ -172,15 +172,15 @@ def _rules(graphs: Any) -> tuple[list[list[str]] | None, list[str] | None]:
 def _is_new(out: Path, resume: bool) -> bool:
     """Return whether there is something left to do; raise `InputError` if files are in the way."""
     from isonn.errors import InputError
+    from isonn.files import check_new
     from isonn.screening.partial import partial_folder
 
     kept = partial_folder(out)
-    if out.exists():
-        if not resume:
-            raise InputError(f"{out} exists already; choose another --out, or remove it first")
+    if resume and out.exists():
         shutil.rmtree(kept, ignore_errors=True)  # of a run that was killed at its very end
         print(f"{out} is complete", file=sys.stderr)
         return False
+    check_new(out, "another --out")
     if kept.exists() and not resume:
         raise InputError(f"{kept} holds the rows of a run that was stopped; --resume continues it, or remove it first")
     return True

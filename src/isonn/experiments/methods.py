@@ -247,4 +247,4 @@ def unknown_name(what: str, name: str, names: Collection[str], listed: Collectio
     """
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     others = f"did you mean {near[0]}?" if near else f"use one of {', '.join(names if listed is None else listed)}"
-    return f"there is no {what} {name[:15]!r}; {others}"
+    return f"there is no {what} {name!r:.60}; {others}"
